@@ -1,0 +1,21 @@
+"""The exceptions a user can meet; every message says what is wrong and what to do about it."""
+
+
+class OutpointError(Exception):
+    """Base of all errors that outpoint raises on purpose; the command line exits with code 2."""
+
+
+class DataError(OutpointError, ValueError):
+    """The data cannot be read, or cannot be used with the chosen score."""
+
+
+class OptionError(OutpointError, ValueError):
+    """An option has a value that makes no sense, alone or together with another one."""
+
+
+class GraphError(OutpointError, ValueError):
+    """Something that should be a graph is not: a cycle, an unknown node, a broken file."""
+
+
+class TooLargeError(OutpointError):
+    """The problem does not fit the method or the memory; the message names an alternative."""
