@@ -1,0 +1,31 @@
+"""Graphs as values: DAGs, CPDAGs, labelled partitions and orders; counting, drawing, comparing."""
+
+from outpoint.graphs.counting import (
+    count_dags,
+    count_dags_by_outpoints,
+    count_dags_per_partition,
+    enumerate_dags,
+)
+from outpoint.graphs.cpdag import Cpdag
+from outpoint.graphs.dag import Dag
+from outpoint.graphs.metrics import EdgeCounts, GraphComparison, compare_graphs
+from outpoint.graphs.order import Order, count_linear_extensions
+from outpoint.graphs.partition import LabelledPartition, all_partitions
+from outpoint.graphs.random import random_dag
+
+__all__ = [
+    "Cpdag",
+    "Dag",
+    "EdgeCounts",
+    "GraphComparison",
+    "LabelledPartition",
+    "Order",
+    "all_partitions",
+    "compare_graphs",
+    "count_dags",
+    "count_dags_by_outpoints",
+    "count_dags_per_partition",
+    "count_linear_extensions",
+    "enumerate_dags",
+    "random_dag",
+]

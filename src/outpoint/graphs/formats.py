@@ -1,0 +1,230 @@
+r"""DOT and GraphML text, from and to plain names and edges.
+
+Names are whatever a user calls a column: they may hold quotes, backslashes, line breaks or
+markup, and must come back unchanged. DOT is written with every name quoted, `"` as `\"` and a
+backslash as `\\`, and every node stated before the edges, so that the order of the nodes and the
+isolated ones survive. The reader takes the part of DOT that describes one directed graph (node
+statements, edge chains, attributes skipped) and refuses the rest instead of guessing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from io import BytesIO
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from outpoint.errors import GraphError
+from outpoint.graphs.validation import quote_name
+
+Edge = tuple[str, str]
+NamedEdges = tuple[list[str], list[Edge]]
+
+
+def write_dot(
+    names: Sequence[str], directed: Iterable[Edge], undirected: Iterable[Edge] = ()
+) -> str:
+    """A `digraph` with all nodes; undirected edges are drawn without arrow heads."""
+    lines = ["digraph {"]
+    lines += [f"  {_quote_id(name)};" for name in names]
+    lines += [f"  {_quote_id(a)} -> {_quote_id(b)};" for a, b in directed]
+    lines += [f"  {_quote_id(a)} -> {_quote_id(b)} [dir=none];" for a, b in undirected]
+    return "\n".join([*lines, "}", ""])
+
+
+def _quote_id(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+class _Token(NamedTuple):
+    kind: Literal["id", "html", "keyword", "mark", "end"]
+    text: str
+    line: int
+
+
+_TOKEN = re.compile(
+    r"""
+    (?P<skip> \s+ | //[^\n]* | /\*.*?\*/ | \#[^\n]* )
+  | "(?P<quoted> (?: [^"\\] | \\. )* )"
+  | (?P<word> [^\W\d]\w* | -?(?: \.\d+ | \d+(?:\.\d*)? ) )
+  | (?P<mark> -> | -- | [{}\[\];,=:] )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_KEYWORDS = {"strict", "graph", "digraph", "subgraph", "node", "edge"}
+_VALUES = ("id", "html", "keyword")
+
+
+def _unescape(match: re.Match[str]) -> str:
+    if match[1] in '"\\':
+        return match[1]
+    return "" if match[1] == "\n" else match[0]  # DOT continues a string after a backslash
+
+
+def _tokenize(text: str) -> Iterator[_Token]:
+    position, line = 0, 1
+    while position < len(text):
+        if text[position] == "<":
+            end = _end_of_html(text, position, line)
+            yield _Token("html", text[position:end], line)
+        else:
+            match = _TOKEN.match(text, position)
+            if match is None:
+                raise GraphError(
+                    f"line {line} of the DOT text: cannot read {text[position : position + 10]!r}"
+                )
+            end = match.end()
+            if match["quoted"] is not None:
+                yield _Token("id", _ESCAPE.sub(_unescape, match["quoted"]), line)
+            elif match["word"] is not None:
+                word = match["word"]
+                yield _Token("keyword" if word.lower() in _KEYWORDS else "id", word, line)
+            elif match["mark"] is not None:
+                yield _Token("mark", match["mark"], line)
+        line += text.count("\n", position, end)
+        position = end
+    yield _Token("end", "end of text", line)
+
+
+def _end_of_html(text: str, start: int, line: int) -> int:
+    """The position after an HTML string, whose angle brackets are balanced."""
+    depth = 0
+    for position in range(start, len(text)):
+        depth += (text[position] == "<") - (text[position] == ">")
+        if not depth:
+            return position + 1
+    raise GraphError(f"line {line} of the DOT text: an HTML string starts here and never ends")
+
+
+class _DotReader:
+    """A recursive descent over the tokens; collects names and edges in order of appearance."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens = _tokenize(text)
+        self.token = next(self.tokens)
+        self.names: dict[str, None] = {}
+        self.edges: list[Edge] = []
+
+    def fail(self, expected: str) -> GraphError:
+        found = quote_name(self.token.text)
+        return GraphError(
+            f"line {self.token.line} of the DOT text: expected {expected}, found {found}"
+        )
+
+    def take(self, *texts: str) -> bool:
+        """Step over the token when it is one of these marks or keywords."""
+        if self.token.kind in ("mark", "keyword") and self.token.text.lower() in texts:
+            self.token = next(self.tokens)
+            return True
+        return False
+
+    def read_id(self, expected: str, kinds: Sequence[str] = ("id",)) -> str:
+        if self.token.kind not in kinds:
+            raise self.fail(expected)
+        text = self.token.text
+        self.token = next(self.tokens)
+        return text
+
+    def read_graph(self) -> NamedEdges:
+        self.take("strict")
+        if self.take("graph"):
+            raise GraphError("the DOT text holds an undirected graph; a DAG needs a digraph")
+        if not self.take("digraph"):
+            raise self.fail("digraph")
+        if self.token.kind in ("id", "html"):
+            self.read_id("a graph name", ("id", "html"))
+        if not self.take("{"):
+            raise self.fail("{")
+        while not self.take("}"):
+            self.read_statement()
+        if self.token.kind != "end":
+            raise self.fail("the end, as one text holds one graph")
+        return list(self.names), self.edges
+
+    def read_statement(self) -> None:
+        if self.take(";"):
+            return
+        if self.take("graph", "node", "edge"):
+            self.skip_attributes()
+            return
+        chain = [self.read_node()]
+        if self.take("="):
+            self.read_id("a value", _VALUES)
+            return
+        while self.take("->"):
+            chain.append(self.read_node())
+        if self.token.text == "--" and self.token.kind == "mark":
+            raise GraphError(
+                f"line {self.token.line} of the DOT text: an undirected edge; a DAG has only ->"
+            )
+        self.skip_attributes()
+        self.names.update(dict.fromkeys(chain))
+        self.edges += pairwise(chain)
+
+    def read_node(self) -> str:
+        if self.token.kind in ("mark", "keyword") and self.token.text.lower() in ("{", "subgraph"):
+            raise GraphError(
+                f"line {self.token.line} of the DOT text: subgraphs are not supported; "
+                "list their nodes and edges one by one"
+            )
+        name = self.read_id("a node name")
+        while self.take(":"):
+            self.read_id("a port")
+        return name
+
+    def skip_attributes(self) -> None:
+        """Step over attribute lists; only `dir` matters, as it can take an arrow head away."""
+        while self.take("["):
+            while not self.take("]"):
+                key = self.read_id("an attribute")
+                value = self.read_id("a value", _VALUES) if self.take("=") else "true"
+                if key == "dir" and value != "forward":
+                    raise GraphError(
+                        f"the DOT text has an edge with dir={quote_name(value)}; "
+                        "a DAG has only edges that point forward"
+                    )
+                self.take(",", ";")
+
+
+def parse_dot(text: str) -> NamedEdges:
+    """The names, in order of first appearance, and the edges of a directed graph in DOT."""
+    return _DotReader(text).read_graph()
+
+
+# XML 1.0 has no way, not even an escaped one, to hold these characters.
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def write_graphml(names: Sequence[str], edges: Iterable[Edge]) -> str:
+    """A directed GraphML graph; the names are the node ids."""
+    import networkx as nx
+
+    for name in names:
+        if _NOT_XML.search(name):
+            raise GraphError(
+                f"GraphML cannot hold the name {name!r}: rename the node, or write DOT instead"
+            )
+    graph = nx.DiGraph()
+    graph.add_nodes_from(names)
+    graph.add_edges_from(edges)
+    buffer = BytesIO()
+    nx.write_graphml_xml(graph, buffer)
+    return buffer.getvalue().decode("utf-8")
+
+
+def parse_graphml(text: str) -> NamedEdges:
+    """The node ids and edges of a directed graph in GraphML."""
+    from xml.etree.ElementTree import ParseError
+
+    import networkx as nx
+
+    try:
+        graph = nx.parse_graphml(text, node_type=str)
+    except (ParseError, nx.NetworkXException, KeyError, ValueError, IndexError) as error:
+        raise GraphError(f"this is not a readable GraphML graph: {error}") from error
+    if not graph.is_directed():
+        raise GraphError("the GraphML text holds an undirected graph; a DAG needs a directed one")
+    return list(graph.nodes), list(graph.edges())

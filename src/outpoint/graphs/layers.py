@@ -1,0 +1,65 @@
+"""Peeling a graph from its outpoints, on parent sets held as bit masks.
+
+An *outpoint* is a node without parents. Every DAG has at least one; taking all of them away
+leaves a smaller DAG, so that peeling layer after layer uses up every node if and only if the
+graph has no cycle (paper, section 4.1). That one loop gives the acyclicity check, a topological
+order and the labelled partition. A parent set is a Python integer whose bit `u` says whether node
+`u` is a member: integers have no width, so nothing here limits the number of nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+BoolArray = npt.NDArray[np.bool_]
+Layers = tuple[tuple[int, ...], ...]
+
+
+def compute_parent_masks(adjacency: BoolArray) -> list[int]:
+    """The parents of each node as a bit mask; `adjacency` is [parent, child]."""
+    packed = np.packbits(adjacency, axis=0, bitorder="little")
+    return [int.from_bytes(column.tobytes(), "little") for column in packed.T]
+
+
+def iterate_bits(mask: int) -> Iterator[int]:
+    """The members of a bit mask, in increasing order."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
+
+
+def peel_layers(parent_masks: Sequence[int]) -> Layers:
+    """Layers of outpoints, first the nodes without parents; stops short where a cycle begins.
+
+    The graph is acyclic if and only if the layers returned hold all the nodes.
+    """
+    layers = []
+    placed = 0
+    remaining = list(range(len(parent_masks)))
+    while remaining:
+        outpoints = tuple(v for v in remaining if not parent_masks[v] & ~placed)
+        if not outpoints:
+            break
+        layers.append(outpoints)
+        placed |= sum(1 << v for v in outpoints)
+        remaining = [v for v in remaining if not placed >> v & 1]
+    return tuple(layers)
+
+
+def find_cycle(parent_masks: Sequence[int]) -> list[int] | None:
+    """One directed cycle as its nodes in the direction of the edges, or None when there is none."""
+    placed = sum(1 << v for layer in peel_layers(parent_masks) for v in layer)
+    remaining = (1 << len(parent_masks)) - 1 - placed
+    if not remaining:
+        return None
+    # Each remaining node has a remaining parent, so a walk to parents must come back to itself.
+    walk: list[int] = []
+    node = next(iterate_bits(remaining))
+    while node not in walk:
+        walk.append(node)
+        node = next(iterate_bits(parent_masks[node] & remaining))
+    return walk[walk.index(node) :][::-1]

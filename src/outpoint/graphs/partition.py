@@ -1,0 +1,134 @@
+"""Labelled partitions: the layers of outpoints that DAGs are grouped by.
+
+The nodes of a DAG fall into layers: layer 0 holds the nodes without parents, and each later layer
+the nodes that have none once the earlier layers are taken away. Read the other way round, a
+sequence of layers stands for all the DAGs in which (paper, section 4.1)
+
+- no two nodes of one layer are connected,
+- edges only go from earlier to later layers, and
+- every node outside layer 0 has at least one parent in the layer just before its own.
+
+Each DAG belongs to exactly one labelled partition, which is why sampling partitions, unlike
+sampling orders, is unbiased. The paper draws outpoints on the right and numbers from the left: its
+last partition element is our layer 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from outpoint.errors import GraphError, OptionError
+from outpoint.graphs.layers import Layers, compute_parent_masks, peel_layers
+from outpoint.graphs.validation import validate_indices
+
+if TYPE_CHECKING:
+    from outpoint.graphs.dag import Dag
+
+
+def count_edge_choices(sizes: Sequence[int]) -> int:
+    """The number of DAGs in one labelled partition whose layers, outpoints first, have these sizes.
+
+    A node takes any non-empty set of parents from the previous layer and any set from the layers
+    before that one: (2^previous - 1) 2^earlier choices.
+    """
+    count = 1
+    earlier = 0
+    for previous, size in pairwise(sizes):
+        count *= (((1 << previous) - 1) << earlier) ** size
+        earlier += previous
+    return count
+
+
+@dataclass(frozen=True)
+class LabelledPartition:
+    """Nodes 0..n-1 in layers, layer 0 being the outpoints; the order inside a layer is no matter.
+
+    >>> LabelledPartition(((0, 2, 4), (3,), (1,))).n_dags()
+    56
+    """
+
+    layers: Layers
+
+    def __post_init__(self) -> None:
+        """Sort each layer and check that the layers hold every node once."""
+        layers = tuple(tuple(sorted(validate_indices(layer))) for layer in self.layers)
+        if not all(layers):
+            raise GraphError("a layer of a labelled partition must not be empty")
+        nodes = sorted(v for layer in layers for v in layer)
+        if nodes != list(range(len(nodes))):
+            raise GraphError(
+                f"the layers must hold each of the nodes 0 to {len(nodes) - 1} exactly once"
+            )
+        object.__setattr__(self, "layers", layers)
+
+    @classmethod
+    def from_dag(cls, dag: Dag) -> LabelledPartition:
+        """The one labelled partition that a DAG belongs to."""
+        return cls(peel_layers(compute_parent_masks(dag.adjacency)))
+
+    @classmethod
+    def from_layer_of(cls, layer_of: Iterable[int]) -> LabelledPartition:
+        """The partition in which node `v` lies in layer `layer_of[v]`."""
+        assigned = validate_indices(layer_of)
+        if any(layer < 0 for layer in assigned):
+            raise GraphError("layers are numbered from 0")
+        layers: list[list[int]] = [[] for _ in range(max(assigned, default=-1) + 1)]
+        for node, layer in enumerate(assigned):
+            layers[layer].append(node)
+        return cls(tuple(map(tuple, layers)))
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of nodes."""
+        return sum(self.sizes)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of nodes of each layer, outpoints first."""
+        return tuple(len(layer) for layer in self.layers)
+
+    @cached_property
+    def layer_of(self) -> npt.NDArray[np.int64]:
+        """For each node the number of its layer."""
+        layer_of = np.empty(self.n_nodes, dtype=np.int64)
+        for number, layer in enumerate(self.layers):
+            layer_of[list(layer)] = number
+        layer_of.setflags(write=False)
+        return layer_of
+
+    def contains(self, dag: Dag) -> bool:
+        """Whether this is the labelled partition of the DAG."""
+        return dag.partition() == self
+
+    def n_dags(self) -> int:
+        """The exact number of DAGs that belong to this labelled partition."""
+        return count_edge_choices(self.sizes)
+
+    def __len__(self) -> int:
+        """The number of layers."""
+        return len(self.layers)
+
+
+def all_partitions(n_nodes: int) -> Iterator[LabelledPartition]:
+    """All labelled partitions of the nodes: 1, 3, 13, 75, 541, 4683, ... of them."""
+    if n_nodes < 0:
+        raise OptionError(f"the number of nodes must not be negative, but it is {n_nodes}")
+    for layers in _ordered_set_partitions(tuple(range(n_nodes))):
+        yield LabelledPartition(layers)
+
+
+def _ordered_set_partitions(nodes: tuple[int, ...]) -> Iterator[Layers]:
+    if not nodes:
+        yield ()
+    for size in range(1, len(nodes) + 1):
+        for layer in combinations(nodes, size):
+            rest = tuple(v for v in nodes if v not in layer)
+            for later in _ordered_set_partitions(rest):
+                yield (layer, *later)

@@ -1,0 +1,197 @@
+"""Random DAGs: exactly uniform ones, those of the paper's simulations, and Erdős-Rényi ones.
+
+Filling a triangular matrix at random and permuting the nodes does not give uniform DAGs: a DAG
+turns up once per order it is compatible with. The uniform law is drawn layer by layer instead
+(Kuipers and Moffa, Statistics and Computing 2015): with p nodes placed, the last layer of s nodes
+among them, and u nodes left, the next layer has r nodes in exactly
+
+    C(u, r) (c(p) - c(p - s))^r after(p, u - r)
+
+of the ways to go on (see `counting` for c and after). The size r is drawn from these integers,
+without rounding; then the labels are permuted, and the parents of each node drawn uniformly among
+the sets that touch the layer before. A bound on the number of parents only changes c, so it stays
+exactly uniform.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import comb
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from outpoint.errors import OptionError
+from outpoint.graphs.counting import layer_counts, validate_count
+from outpoint.graphs.dag import Dag
+from outpoint.graphs.layers import BoolArray
+from outpoint.graphs.validation import default_names, validate_names
+
+Law = Literal["uniform", "paper", "erdos_renyi"]
+Seed = np.random.Generator | np.random.SeedSequence | int | None
+
+
+def random_dag(
+    n: int,
+    rng: Seed = None,
+    *,
+    law: Law = "uniform",
+    max_parents: int | None = None,
+    edge_probability: float | None = None,
+    names: Iterable[str] | None = None,
+) -> Dag:
+    """Draw a DAG on n nodes.
+
+    `law` is one of
+
+    - "uniform": every DAG, or every DAG with at most `max_parents` parents per node, is equally
+      likely, exactly;
+    - "paper": the simulations of the paper (appendix A): a uniform triangular 0/1 matrix, parents
+      in excess of `max_parents` removed at random, and the nodes permuted at random;
+    - "erdos_renyi": a uniformly random order of the nodes, each forward edge present with
+      `edge_probability`, parents in excess of `max_parents` removed at random.
+
+    `rng` is a NumPy Generator, a seed, or None for fresh entropy; `names` are x1, x2, ... unless
+    given.
+    """
+    n = validate_count(n, "the number of nodes")
+    if max_parents is not None:
+        max_parents = validate_count(max_parents, "max_parents")
+    checked_names = default_names(n) if names is None else validate_names(names)
+    if len(checked_names) != n:
+        raise OptionError(f"there are {len(checked_names)} names for {n} nodes")
+    probability = _validate_law(law, edge_probability)
+    generator = make_generator(rng)
+    if law == "uniform":
+        adjacency = _sample_uniform(n, max_parents, generator)
+    else:
+        adjacency = _sample_triangular(n, probability, max_parents, generator)
+    return Dag(checked_names, adjacency)
+
+
+def make_generator(rng: Seed) -> np.random.Generator:
+    """A NumPy Generator from a Generator, a seed or nothing."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"rng must be a numpy Generator, a non-negative seed or None, not {rng!r}"
+        ) from None
+
+
+def _validate_law(law: Law, edge_probability: float | None) -> float:
+    """The edge probability that goes with a law."""
+    if law not in get_args(Law):
+        raise OptionError(f"law must be one of {', '.join(get_args(Law))}, not {law!r}")
+    if law != "erdos_renyi":
+        if edge_probability is not None:
+            raise OptionError(f'edge_probability belongs to law="erdos_renyi", not to law="{law}"')
+        return 0.5
+    if edge_probability is None or not 0 <= edge_probability <= 1:
+        raise OptionError(
+            f'law="erdos_renyi" needs an edge_probability from 0 to 1, not {edge_probability}'
+        )
+    return edge_probability
+
+
+def _sample_triangular(
+    n: int, probability: float, max_parents: int | None, rng: np.random.Generator
+) -> BoolArray:
+    """Independent edges along a random order, then random parents removed where too many."""
+    forward = np.triu(rng.random((n, n)) < probability, k=1)
+    if max_parents is not None:
+        for parents in forward.T:
+            members = np.flatnonzero(parents)
+            excess = max(members.size - max_parents, 0)
+            parents[rng.permutation(members)[:excess]] = False
+    labels = rng.permutation(n)
+    adjacency = np.zeros((n, n), dtype=np.bool_)
+    adjacency[np.ix_(labels, labels)] = forward
+    return adjacency
+
+
+def _sample_uniform(n: int, max_parents: int | None, rng: np.random.Generator) -> BoolArray:
+    """An exactly uniform DAG: layer sizes, labels, then the parents of each node."""
+    bound = None if max_parents is None or max_parents >= n - 1 else max_parents
+    labels = rng.permutation(n)
+    adjacency = np.zeros((n, n), dtype=np.bool_)
+    placed = previous = 0
+    for size in _sample_layer_sizes(n, bound, rng):
+        if placed:
+            for child in labels[placed : placed + size]:
+                chosen = _sample_parents(placed, previous, bound, rng)
+                adjacency[labels[:placed][chosen], child] = True
+        placed += size
+        previous = size
+    return adjacency
+
+
+def _sample_layer_sizes(n: int, bound: int | None, rng: np.random.Generator) -> list[int]:
+    """The sizes of the layers, outpoints first, with their exact probabilities."""
+    counts = layer_counts(n, bound)
+    sizes: list[int] = []
+    placed = 0
+    while placed < n:
+        left = n - placed
+        if sizes:
+            before = placed - sizes[-1]
+            parent_sets = counts.choices(placed) - counts.choices(before)
+            total = counts.after(before, left)
+        else:
+            parent_sets, total = 1, counts.total()
+        rank = _sample_below(total, rng)
+        size = 0
+        # Small layers carry nearly all of the mass, so few terms are ever computed.
+        while rank >= 0:
+            size += 1
+            rank -= comb(left, size) * parent_sets**size * counts.after(placed, left - size)
+        sizes.append(size)
+        placed += size
+    return sizes
+
+
+def _sample_below(bound: int, rng: np.random.Generator) -> int:
+    """A uniform integer from 0 to bound - 1, of any size, by rejection."""
+    n_bits = (bound - 1).bit_length()
+    n_bytes = (n_bits + 7) // 8
+    while True:
+        value = int.from_bytes(rng.bytes(n_bytes), "little") >> (8 * n_bytes - n_bits)
+        if value < bound:
+            return value
+
+
+def _sample_parents(
+    placed: int, previous: int, bound: int | None, rng: np.random.Generator
+) -> npt.NDArray[np.intp]:
+    """A uniform set among the `placed` nodes that touches the last `previous` of them."""
+    if bound is not None:
+        return _sample_bounded_parents(placed - previous, previous, bound, rng)
+    while True:  # at least every second set touches the last layer
+        chosen = np.flatnonzero(rng.random(placed) < 0.5)
+        if chosen.size and chosen[-1] >= placed - previous:
+            return chosen
+
+
+def _sample_bounded_parents(
+    earlier: int, previous: int, bound: int, rng: np.random.Generator
+) -> npt.NDArray[np.intp]:
+    """The same with at most `bound` members: how many from where, by exact counts, then which."""
+    splits = [
+        (near, far)
+        for near in range(1, min(bound, previous) + 1)
+        for far in range(min(bound - near, earlier) + 1)
+    ]
+    rank = _sample_below(
+        sum(comb(previous, near) * comb(earlier, far) for near, far in splits), rng
+    )
+    for near, far in splits:
+        rank -= comb(previous, near) * comb(earlier, far)
+        if rank < 0:
+            break
+    return np.concatenate(
+        [
+            rng.choice(earlier, size=far, replace=False),
+            earlier + rng.choice(previous, size=near, replace=False),
+        ]
+    )

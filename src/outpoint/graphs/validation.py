@@ -1,0 +1,149 @@
+"""What every graph value checks about its names and its adjacency matrix when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import index
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from outpoint.errors import GraphError
+from outpoint.graphs.layers import BoolArray, find_cycle
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Node = str | int
+"""A node, by name or by its index in the names."""
+
+
+def default_names(n_nodes: int) -> tuple[str, ...]:
+    """The names of nodes nobody has named: x1, x2, ..."""
+    return tuple(f"x{i + 1}" for i in range(n_nodes))
+
+
+def quote_name(name: str) -> str:
+    """A name as messages show it: in quotes when it is empty or holds unusual characters."""
+    return name if name and name.isprintable() and name == name.strip() else repr(name)
+
+
+def validate_names(names: Iterable[str]) -> tuple[str, ...]:
+    """The names as a tuple of distinct strings."""
+    if isinstance(names, str):
+        raise GraphError("the node names must be a list of strings, not one string")
+    checked = tuple(names)
+    seen: set[str] = set()
+    for name in checked:
+        if not isinstance(name, str):
+            raise GraphError(
+                f"node names must be strings, but {name!r} is of type {type(name).__name__}"
+            )
+        if name in seen:
+            raise GraphError(f"node names must be distinct, but {quote_name(name)} occurs twice")
+        seen.add(name)
+    return tuple(map(str, checked))
+
+
+def validate_indices(nodes: Iterable[int]) -> tuple[int, ...]:
+    """Python integers; the integers of NumPy have a width that exact counting would overflow."""
+    try:
+        return tuple(index(v) for v in nodes)
+    except TypeError:
+        raise GraphError(f"nodes and layers are numbered by integers, not by {nodes!r}") from None
+
+
+def read_matrix(table: npt.ArrayLike) -> npt.NDArray[Any]:
+    """A table of numbers as an array."""
+    try:
+        values = np.asarray(table)
+    except ValueError:
+        raise GraphError("an adjacency matrix needs rows of one length") from None
+    if values.dtype.kind not in "biufO":
+        raise GraphError("an adjacency matrix may only hold 0 and 1, or False and True")
+    return values
+
+
+def validate_adjacency(adjacency: npt.ArrayLike, names: Sequence[str]) -> BoolArray:
+    """A read-only boolean copy of a square 0/1 matrix without self loops."""
+    values = read_matrix(adjacency)
+    n_nodes = len(names)
+    if values.size == 0 and n_nodes == 0:
+        values = np.zeros((0, 0), dtype=np.bool_)
+    if values.ndim != 2 or values.shape[0] != values.shape[1]:
+        raise GraphError(f"an adjacency matrix must be square, but its shape is {values.shape}")
+    if values.shape[0] != n_nodes:
+        raise GraphError(f"the adjacency matrix has {values.shape[0]} rows for {n_nodes} names")
+    checked = values.astype(np.bool_)
+    if values.dtype != np.bool_ and not np.array_equal(values, checked):
+        raise GraphError("an adjacency matrix may only hold 0 and 1, or False and True")
+    loops = np.flatnonzero(np.diagonal(checked))
+    if loops.size:
+        raise GraphError(f"node {quote_name(names[loops[0]])} has an edge to itself")
+    checked.setflags(write=False)
+    return checked
+
+
+def raise_if_cyclic(parent_masks: Sequence[int], names: Sequence[str]) -> None:
+    """Refuse a graph with a directed cycle, and show one."""
+    cycle = find_cycle(parent_masks)
+    if cycle is not None:
+        shown = " -> ".join(quote_name(names[v]) for v in [*cycle, cycle[0]])
+        raise GraphError(f"the graph has a directed cycle: {shown}")
+
+
+def find_node(node: Node, names: Sequence[str]) -> int:
+    """The index of a node given by its name or its index."""
+    if isinstance(node, str):
+        try:
+            return names.index(node)
+        except ValueError:
+            raise GraphError(f"there is no node named {quote_name(node)}") from None
+    if isinstance(node, (int, np.integer)) and not isinstance(node, bool):
+        if not 0 <= node < len(names):
+            raise GraphError(f"there is no node {node}: the indices go from 0 to {len(names) - 1}")
+        return int(node)
+    raise GraphError(f"a node is given by its name or its index, not by {node!r}")
+
+
+def validate_pair(edge: tuple[Node, Node]) -> tuple[Node, Node]:
+    """An edge as exactly two nodes."""
+    try:
+        parent, child = edge
+    except (TypeError, ValueError):
+        raise GraphError(f"an edge is a pair (parent, child), not {edge!r}") from None
+    if isinstance(edge, str):
+        raise GraphError(f"an edge is a pair (parent, child), not the text {edge!r}")
+    return parent, child
+
+
+def align_names(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """For each wanted name its index in `names`; both must hold the same names."""
+    if sorted(names) != sorted(wanted):
+        different = sorted(set(names) ^ set(wanted))
+        shown = ", ".join(map(quote_name, different[:3]))
+        raise GraphError(f"both must have the same nodes, but only one of them has {shown}")
+    position = {name: i for i, name in enumerate(names)}
+    return [position[name] for name in wanted]
+
+
+def is_frame(table: Any) -> TypeGuard[pd.DataFrame]:
+    """Whether this is a pandas DataFrame, without importing pandas."""
+    return hasattr(table, "columns") and hasattr(table, "index") and hasattr(table, "to_numpy")
+
+
+def read_frame(frame: pd.DataFrame) -> tuple[tuple[str, ...], npt.NDArray[Any]]:
+    """Names and matrix of a labelled table, its rows put into the order of its columns."""
+    names = validate_names(str(column) for column in frame.columns)
+    rows = [str(row) for row in frame.index]
+    if sorted(rows) != sorted(names):
+        raise GraphError("the row labels of an adjacency table must be its column names")
+    values = frame.to_numpy()
+    return names, values[align_names(rows, names), :]
+
+
+def count_pair_differences(first: BoolArray, second: BoolArray) -> int:
+    """The number of pairs of nodes that two graphs connect differently: the SHD."""
+    differs = first != second
+    return int(np.count_nonzero(np.triu(differs | differs.T)))

@@ -1,0 +1,124 @@
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from outpoint.errors import OptionError
+from outpoint.graphs import (
+    all_partitions,
+    count_dags,
+    count_dags_by_outpoints,
+    count_dags_per_partition,
+    enumerate_dags,
+)
+
+from .helpers import all_dags
+
+KNOWN_COUNTS = [1, 1, 3, 25, 543, 29281, 3781503, 1138779265, 783702329343]  # OEIS A003024
+
+
+def compositions(total: int) -> list[tuple[int, ...]]:
+    """All sequences of positive integers with this sum."""
+    return [
+        tuple(np.diff([0, *cuts, total]).tolist())
+        for n_cuts in range(total)
+        for cuts in combinations(range(1, total), n_cuts)
+    ]
+
+
+def test_known_counts() -> None:
+    assert [count_dags(n) for n in range(9)] == KNOWN_COUNTS
+    assert type(count_dags(np.int64(90))) is int
+    assert count_dags(np.int64(90)) == count_dags(90)
+
+
+def test_asymptotic_constants_of_the_paper() -> None:
+    # a_n ~ n! 2^(n(n-1)/2) / (M q^n): neighbours give q, then M follows.
+    q = 60 * 2**59 * count_dags(59) / count_dags(60)
+    assert q == pytest.approx(1.488, abs=1e-3)
+    ratio = count_dags(30) / 2 ** (30 * 29 // 2)
+    m = float(np.prod(np.arange(1, 31) / q)) / ratio
+    assert m == pytest.approx(0.574, abs=1e-3)
+
+
+def test_outpoints_agree_with_enumeration() -> None:
+    for n in (1, 2, 3, 4):
+        found = [0] * n
+        for adjacency in enumerate_dags(n):
+            found[np.count_nonzero(~adjacency.any(axis=0)) - 1] += 1
+        assert count_dags_by_outpoints(n) == tuple(found)
+    assert sum(count_dags_by_outpoints(40)) == count_dags(40)
+
+
+def test_bounded_parents_agree_with_enumeration() -> None:
+    fan_in = np.array([a.sum(axis=0).max() for a in enumerate_dags(5)])
+    for bound in range(6):
+        assert count_dags(5, max_parents=bound) == np.count_nonzero(fan_in <= bound)
+    # With one parent at most they are the rooted forests, (n+1)^(n-1) by Cayley.
+    assert count_dags(50, max_parents=1) == 51**49
+    assert count_dags(50, max_parents=0) == 1
+    assert count_dags(50, max_parents=49) == count_dags(50)
+
+
+@pytest.mark.parametrize("n_nodes", [1, 2, 3, 4, 5, 6])
+def test_partitions_add_up_to_all_dags(n_nodes: int) -> None:
+    assert sum(p.n_dags() for p in all_partitions(n_nodes)) == KNOWN_COUNTS[n_nodes]
+    by_sizes = {sizes: count_dags_per_partition(sizes) for sizes in compositions(n_nodes)}
+    assert len(by_sizes) == 2 ** (n_nodes - 1)
+    assert sum(by_sizes.values()) == KNOWN_COUNTS[n_nodes]
+    # One layer is the empty graph; n layers hold n! 2^(L - n + 1) DAGs (paper, section 4.2).
+    assert by_sizes[(n_nodes,)] == 1
+    power = n_nodes * (n_nodes - 1) // 2 - n_nodes + 1
+    assert by_sizes[(1,) * n_nodes] == np.prod(np.arange(1, n_nodes + 1)) * 2**power
+
+
+def test_sizes_are_read_from_the_outpoints() -> None:
+    # Two outpoints with one child: the child has 3 parent sets, and there are 3 labellings.
+    assert count_dags_per_partition((2, 1)) == 9
+    # One outpoint with two children: only one graph for each of the 3 labellings.
+    assert count_dags_per_partition((1, 2)) == 3
+    found = [dag.partition().sizes for dag in all_dags(4)]
+    for sizes in set(found):
+        assert count_dags_per_partition(np.array(sizes)) == found.count(sizes)
+    assert count_dags_per_partition(np.array([70, 1])) == 71 * (2**70 - 1)
+
+
+@pytest.mark.parametrize("n_nodes", [0, 1, 2, 3, 4, 5])
+def test_enumeration_is_complete(n_nodes: int) -> None:
+    seen = set()
+    for adjacency in enumerate_dags(n_nodes):
+        assert adjacency.shape == (n_nodes, n_nodes)
+        assert adjacency.dtype == np.bool_
+        # Acyclic: no walk is as long as the number of nodes.
+        assert not np.linalg.matrix_power(adjacency.astype(int), n_nodes).any() or n_nodes == 0
+        seen.add(adjacency.tobytes())
+    assert len(seen) == KNOWN_COUNTS[n_nodes]
+
+
+def test_enumeration_agrees_with_a_search_over_all_digraphs() -> None:
+    pairs = [(a, b) for a in range(3) for b in range(3) if a != b]
+    expected = set()
+    for code in range(2**6):
+        edges = [pair for i, pair in enumerate(pairs) if code >> i & 1]
+        graph = nx.DiGraph(edges)
+        if nx.is_directed_acyclic_graph(graph):
+            expected.add(frozenset(edges))
+    found = {frozenset(map(tuple, np.argwhere(a).tolist())) for a in enumerate_dags(3)}
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: count_dags(-1), "number of nodes"),
+        (lambda: count_dags(2.5), "number of nodes"),
+        (lambda: count_dags(3, max_parents=-1), "max_parents"),
+        (lambda: count_dags_by_outpoints(-1), "number of nodes"),
+        (lambda: count_dags_per_partition((2, 0)), "at least one node"),
+        (lambda: count_dags_per_partition((2, -1)), "size of a layer"),
+    ],
+)
+def test_bad_numbers_are_refused(make, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        make()
