@@ -1,0 +1,15 @@
+"""Data: the validated :class:`Dataset`, readers for files and frames, simulation, bundled sets."""
+
+from outpoint.data import bundled
+from outpoint.data.dataset import Dataset
+from outpoint.data.read import load_dataset
+from outpoint.data.simulate import draw_tables, simulate, simulate_from_tables
+
+__all__ = [
+    "Dataset",
+    "bundled",
+    "draw_tables",
+    "load_dataset",
+    "simulate",
+    "simulate_from_tables",
+]

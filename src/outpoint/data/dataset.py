@@ -1,0 +1,297 @@
+"""One validated table of data, the only form in which the rest of the package sees data.
+
+A :class:`Dataset` is a rectangle of finite numbers with a name and a kind for every column. A
+continuous column holds its values; a categorical column holds level codes ``0 .. r-1`` and carries
+the ``r`` labels next to it, including levels that were never observed, because the number of levels
+is part of the model. Everything is read-only, so a data set can be shared between threads and
+identified by its fingerprint.
+
+Constant columns, identical columns and fewer rows than columns are valid data here: whether they
+are a problem depends on the score, and the scores say so.
+"""
+
+import difflib
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from outpoint.data.binning import quantile_bins
+from outpoint.errors import DataError, OptionError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Kind = Literal["continuous", "categorical"]
+Levels = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Named columns of finite numbers; see the module docstring for the coding.
+
+    ``levels`` has one entry per column: ``None`` for a continuous column, the level labels for a
+    categorical one; left empty, all columns are continuous. ``source`` says where the data came
+    from and takes no part in comparisons.
+    """
+
+    names: tuple[str, ...]
+    values: npt.NDArray[np.float64]
+    levels: tuple[Levels | None, ...] = ()
+    source: str = "memory"
+
+    def __post_init__(self) -> None:
+        names = tuple(str(name) for name in self.names)
+        values = _as_matrix(self.values)
+        levels = tuple(None if one is None else tuple(map(str, one)) for one in self.levels)
+        levels = levels or (None,) * len(names)
+        validate_names(names)
+        if values.shape[1] != len(names) or len(levels) != len(names):
+            raise DataError(
+                f"There are {len(names)} names for {values.shape[1]} columns of values and "
+                f"{len(levels)} entries of levels; give one of each per column."
+            )
+        if values.shape[0] < 1:
+            raise DataError("The data have no rows; at least one observation is needed.")
+        _validate_values(names, values, levels)
+        values.flags.writeable = False
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "levels", levels)
+
+    @property
+    def n_obs(self) -> int:
+        """The number of observations (rows)."""
+        return int(self.values.shape[0])
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of variables (columns)."""
+        return len(self.names)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """``"continuous"`` or ``"categorical"`` for every column."""
+        return tuple("continuous" if one is None else "categorical" for one in self.levels)
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether all columns are continuous."""
+        return all(one is None for one in self.levels)
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether all columns are categorical."""
+        return all(one is not None for one in self.levels)
+
+    @cached_property
+    def codes(self) -> npt.NDArray[np.int32]:
+        """The level codes of all-categorical data, read-only; :class:`DataError` otherwise."""
+        self._require_categorical()
+        codes = self.values.astype(np.int32)
+        codes.flags.writeable = False
+        return codes
+
+    @cached_property
+    def cardinalities(self) -> npt.NDArray[np.int64]:
+        """The number of levels of every column of all-categorical data, observed or not."""
+        self._require_categorical()
+        sizes = np.array([len(one or ()) for one in self.levels], dtype=np.int64)
+        sizes.flags.writeable = False
+        return sizes
+
+    def _require_categorical(self) -> None:
+        if not self.is_categorical:
+            continuous = [n for n, one in zip(self.names, self.levels, strict=True) if one is None]
+            raise DataError(
+                f"Categorical data are needed, but {enumerate_names(continuous)} "
+                f"{'is' if len(continuous) == 1 else 'are'} continuous; use a score for continuous "
+                "data, call discretized(), or declare the kind with types=."
+            )
+
+    @property
+    def constant_columns(self) -> tuple[str, ...]:
+        """The names of the columns with a single observed value."""
+        constant = (self.values == self.values[0]).all(axis=0)
+        return tuple(name for name, flag in zip(self.names, constant, strict=True) if flag)
+
+    @property
+    def identical_columns(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of columns of the same kind with equal values (equal codes if categorical)."""
+        groups: dict[tuple[bool, bytes], list[int]] = {}
+        for v in range(self.n_nodes):
+            key = (self.levels[v] is None, self.values[:, v].tobytes())
+            groups.setdefault(key, []).append(v)
+        pairs = [(a, b) for group in groups.values() for a in group for b in group if a < b]
+        return tuple((self.names[a], self.names[b]) for a, b in sorted(pairs))
+
+    def index(self, column: str | int) -> int:
+        """The position of a column given by name or by position."""
+        if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
+            if 0 <= column < self.n_nodes:
+                return int(column)
+            raise DataError(
+                f"There is no column {column}; positions go from 0 to {self.n_nodes - 1}."
+            )
+        if column in self.names:
+            return self.names.index(str(column))
+        close = difflib.get_close_matches(str(column), self.names, n=3)
+        hint = f"did you mean {enumerate_names(close, ' or ')}" if close else "the columns are"
+        listing = "" if close else f" {enumerate_names(self.names)}"
+        raise DataError(f"There is no column {column!r}; {hint}{listing}{'?' if close else '.'}")
+
+    def standardized(self) -> "Dataset":
+        """Continuous columns shifted to mean 0 and scaled to sample standard deviation 1.
+
+        Constant columns become 0; categorical columns are left alone.
+        """
+        values = self.values.copy()
+        constant = (values == values[0]).all(axis=0)
+        for v, one in enumerate(self.levels):
+            if one is None:
+                centred = values[:, v] - values[:, v].mean()
+                values[:, v] = 0.0 if constant[v] else centred / np.std(centred, ddof=1)
+        return Dataset(self.names, values, self.levels, self.source)
+
+    def select(self, columns: Iterable[str | int]) -> "Dataset":
+        """The given columns (at least two), in the given order."""
+        if isinstance(columns, str):
+            raise OptionError(f"select needs a list of columns, not the single text {columns!r}.")
+        chosen = [self.index(column) for column in columns]
+        return Dataset(
+            tuple(self.names[v] for v in chosen),
+            self.values[:, chosen],
+            tuple(self.levels[v] for v in chosen),
+            self.source,
+        )
+
+    def discretized(self, bins: int = 3) -> "Dataset":
+        """Continuous columns cut at quantiles into at most ``bins`` levels of about equal size.
+
+        Equal values stay together, so a column with many ties can get fewer levels; a column with
+        at most ``bins`` distinct values keeps one level for each. Categorical columns are left
+        alone.
+        """
+        if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 2:
+            raise OptionError(f"bins must be a whole number of at least 2, not {bins!r}.")
+        values = self.values.copy()
+        levels = list(self.levels)
+        for v, one in enumerate(self.levels):
+            if one is None:
+                values[:, v], levels[v] = quantile_bins(values[:, v], int(bins))
+        return Dataset(self.names, values, tuple(levels), self.source)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A pandas DataFrame; categorical columns carry their labels and all their levels."""
+        import pandas as pd
+
+        columns: dict[str, npt.NDArray[np.float64] | pd.Categorical[str]] = {}
+        for v, (name, one) in enumerate(zip(self.names, self.levels, strict=True)):
+            column = self.values[:, v]
+            if one is None:
+                columns[name] = column.copy()
+            else:
+                columns[name] = pd.Categorical.from_codes(
+                    column.astype(np.int32).tolist(), categories=pd.Index(one)
+                )
+        return pd.DataFrame(columns)
+
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of names, levels and values, the same on every platform."""
+        digest = hashlib.sha256()
+        header = json.dumps([self.names, self.levels, self.values.shape], ensure_ascii=True)
+        digest.update(header.encode("ascii"))
+        digest.update(np.ascontiguousarray(self.values, dtype="<f8").tobytes())
+        return digest.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Dataset):
+            return NotImplemented
+        same_labels = self.names == other.names and self.levels == other.levels
+        return same_labels and np.array_equal(self.values, other.values)
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint())
+
+    def __repr__(self) -> str:
+        kind = "mixed"
+        if self.is_continuous or self.is_categorical:
+            kind = self.kinds[0]
+        size = f"{self.n_obs} observations of {self.n_nodes} {kind} variables"
+        return f"Dataset({self.source!r}: {size})"
+
+
+def validate_names(names: tuple[str, ...], where: str = "The data") -> None:
+    """Refuse fewer than two columns, columns without a name and names used twice."""
+    if len(names) < 2:
+        found = f"one column ({names[0]!r})" if names else "no columns"
+        raise DataError(f"{where} have {found}, but outpoint needs at least two variables.")
+    for position, name in enumerate(names, start=1):
+        if not name.strip():
+            raise DataError(
+                f"Column {position} has no name; name it, or remove it if it holds row numbers."
+            )
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise DataError(
+            f"Column names must be unique, but {enumerate_names(repeated)} "
+            f"{'occurs' if len(repeated) == 1 else 'occur'} more than once; rename the columns."
+        )
+
+
+def _as_matrix(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """A fresh row-major float64 copy of ``values``, with -0 turned into 0."""
+    try:
+        matrix = np.array(values, dtype=np.float64, order="C", copy=True)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            "The values are not a table of numbers; load text with load_dataset instead."
+        ) from error
+    if matrix.ndim != 2:
+        raise DataError(
+            f"The values must form a table (2 dimensions), not {matrix.ndim} dimension(s)."
+        )
+    matrix += 0.0  # equal values must have equal bytes: fingerprints and column comparison
+    return matrix
+
+
+def _validate_values(
+    names: tuple[str, ...], values: npt.NDArray[np.float64], levels: tuple[Levels | None, ...]
+) -> None:
+    """Refuse values that are not finite, and codes without a level."""
+    if not np.isfinite(values).all():
+        row, v = np.argwhere(~np.isfinite(values))[0]
+        raise DataError(
+            f"Column {names[v]!r} has the value {values[row, v]} in row {row + 1}; "
+            "remove or impute missing and infinite values first."
+        )
+    for v, one in enumerate(levels):
+        if one is None:
+            continue
+        if len(set(one)) != len(one):
+            raise DataError(
+                f"The levels of column {names[v]!r} are not unique ({enumerate_names(one)}); "
+                "rename them."
+            )
+        column = values[:, v]
+        bad = (column < 0) | (column >= len(one)) | (column != np.floor(column))
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise DataError(
+                f"Column {names[v]!r} has the code {column[row]:g} in row {row + 1}, but its "
+                f"{len(one)} levels are coded 0 to {len(one) - 1}; correct the code or the levels."
+            )
+
+
+def enumerate_names(names: Iterable[str], last: str = " and ", limit: int = 8) -> str:
+    """'a', 'b' and 'c'; long lists are cut."""
+    quoted = [repr(name) for name in names]
+    if len(quoted) > limit:
+        return f"{', '.join(quoted[:limit])} and {len(quoted) - limit} more"
+    return last.join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)

@@ -1,0 +1,249 @@
+"""Data simulated from a known graph.
+
+Gaussian: every node is a weighted sum of its parents plus independent noise (the paper's
+simulations: weight 2, unit noise). Categorical: every node has a table of probabilities given its
+parents, drawn from a Dirichlet distribution or given.
+
+Randomness is consumed in the order of the node numbers, parameters first, then one number per cell,
+so the result does not depend on which of several ancestral orders is used.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from outpoint.data.dataset import Dataset
+from outpoint.errors import GraphError, OptionError, TooLargeError
+
+FloatArray = npt.NDArray[np.float64]
+Seed = int | np.random.Generator | np.random.SeedSequence | None
+Coefficients = float | tuple[float, float] | FloatArray
+
+MAX_TABLE_CELLS = 10_000_000
+
+
+class DagLike(Protocol):
+    """What simulation needs to know of a graph; adjacency is ``[parent, child]``."""
+
+    @property
+    def names(self) -> Sequence[str]: ...
+    @property
+    def adjacency(self) -> npt.NDArray[np.bool_]: ...
+
+
+def simulate(
+    dag: DagLike,
+    n_obs: int,
+    rng: Seed = None,
+    *,
+    kind: Literal["gaussian", "categorical"] = "gaussian",
+    coefficients: Coefficients = 2.0,
+    noise_sd: float | Sequence[float] = 1.0,
+    levels: int | Sequence[int] = 2,
+    concentration: float = 1.0,
+) -> Dataset:
+    """Simulate ``n_obs`` rows from ``dag``.
+
+    For ``kind="gaussian"``, ``coefficients`` is one number for all edges, an ``(n, n)`` matrix
+    ``[parent, child]``, or a tuple ``(low, high)`` between which the edges draw theirs uniformly;
+    ``noise_sd`` is one number or one per node. For ``kind="categorical"``, ``levels`` is one number
+    of levels or one per node, and the rows of the tables are Dirichlet(``concentration``) draws.
+    ``rng`` is a seed or a NumPy Generator.
+    """
+    _validate_n_obs(n_obs)
+    generator = np.random.default_rng(rng)
+    if kind == "gaussian":
+        return _simulate_gaussian(dag, n_obs, generator, coefficients, noise_sd)
+    if kind == "categorical":
+        tables = draw_tables(dag, generator, levels=levels, concentration=concentration)
+        return simulate_from_tables(dag, tables, n_obs, generator)
+    raise OptionError(f"The kind {kind!r} is unknown; use 'gaussian' or 'categorical'.")
+
+
+def _simulate_gaussian(
+    dag: DagLike,
+    n_obs: int,
+    rng: np.random.Generator,
+    coefficients: Coefficients,
+    noise_sd: float | Sequence[float],
+) -> Dataset:
+    n_nodes = len(dag.names)
+    weights = _draw_weights(dag, coefficients, rng)
+    spread = _numbers(noise_sd, "noise_sd")
+    if spread.shape not in ((), (n_nodes,)) or not np.isfinite(spread).all() or (spread < 0).any():
+        raise OptionError(
+            f"noise_sd must be one number of at least 0, or {n_nodes} of them, one per node."
+        )
+    values = rng.standard_normal((n_obs, n_nodes)) * spread
+    with np.errstate(over="ignore", invalid="ignore"):
+        for v in _ancestral_order(dag):
+            parents = _parents(dag, v)
+            values[:, v] += values[:, parents] @ weights[parents, v]
+    if not np.isfinite(values).all():
+        raise OptionError("The simulated values overflow; use smaller coefficients.")
+    return Dataset(tuple(dag.names), values, source="simulated")
+
+
+def _draw_weights(
+    dag: DagLike, coefficients: Coefficients, rng: np.random.Generator
+) -> npt.NDArray[np.float64]:
+    """The matrix ``[parent, child]`` of edge coefficients."""
+    n_nodes = len(dag.names)
+    adjacency = np.asarray(dag.adjacency, dtype=bool)
+    given = _numbers(coefficients, "coefficients")
+    if not np.isfinite(given).all():
+        raise OptionError("coefficients must be finite numbers.")
+    if given.shape == ():
+        return np.where(adjacency, given, 0.0)
+    if given.shape == (2,):
+        low, high = given
+        if low > high:
+            raise OptionError(f"coefficients=({low:g}, {high:g}) must be given as (low, high).")
+        weights = np.zeros((n_nodes, n_nodes))
+        weights[adjacency] = rng.uniform(low, high, size=int(adjacency.sum()))
+        return weights
+    if given.shape != (n_nodes, n_nodes):
+        raise OptionError(
+            "coefficients must be a number, a tuple (low, high) or a "
+            f"{n_nodes} x {n_nodes} matrix [parent, child], not of shape {given.shape}."
+        )
+    extra = np.argwhere((given != 0) & ~adjacency)
+    if extra.size:
+        parent, child = (dag.names[v] for v in extra[0])
+        raise OptionError(
+            f"coefficients has an entry for {parent} -> {child}, which is not an edge; set it to 0."
+        )
+    return given
+
+
+def draw_tables(
+    dag: DagLike,
+    rng: Seed = None,
+    *,
+    levels: int | Sequence[int] = 2,
+    concentration: float = 1.0,
+) -> list[FloatArray]:
+    """Random conditional probability tables, in the layout of :func:`simulate_from_tables`."""
+    generator = np.random.default_rng(rng)
+    sizes = _level_counts(levels, len(dag.names))
+    if not (isinstance(concentration, (int, float)) and 0 < concentration < math.inf):
+        raise OptionError(f"concentration must be a positive number, not {concentration!r}.")
+    tables: list[FloatArray] = []
+    for v, size in enumerate(sizes):
+        shape = tuple(sizes[parent] for parent in _parents(dag, v))
+        if math.prod(shape) * size > MAX_TABLE_CELLS:
+            raise TooLargeError(
+                f"The table of {dag.names[v]!r} with {len(shape)} parents would have more than "
+                f"{MAX_TABLE_CELLS} cells; use fewer parents or levels."
+            )
+        tables.append(generator.dirichlet(np.full(size, float(concentration)), size=shape))
+    return tables
+
+
+def simulate_from_tables(
+    dag: DagLike,
+    tables: Sequence[npt.ArrayLike] | Mapping[str, npt.ArrayLike],
+    n_obs: int,
+    rng: Seed = None,
+    *,
+    labels: Sequence[Sequence[str]] | None = None,
+) -> Dataset:
+    """Simulate ``n_obs`` rows from known conditional probability tables.
+
+    The table of a node has one axis per parent, in the order of the node numbers, and a last axis
+    over the node's own levels, along which it sums to 1. ``tables`` is in node order or by name;
+    ``labels`` names the levels of every node (by default ``"0"``, ``"1"``, ...).
+    """
+    _validate_n_obs(n_obs)
+    checked = _validate_tables(dag, tables)
+    sizes = [table.shape[-1] for table in checked]
+    if labels is None:
+        labels = [[str(level) for level in range(size)] for size in sizes]
+    if [len(one) for one in labels] != sizes:
+        raise OptionError("labels must name every level of every node, in the order of the nodes.")
+    uniform = np.random.default_rng(rng).random((n_obs, len(sizes)))
+    codes = np.zeros((n_obs, len(sizes)), dtype=np.int64)
+    for v in _ancestral_order(dag):
+        parents = _parents(dag, v)
+        rows = checked[v][tuple(codes[:, parent] for parent in parents)]
+        # inverse distribution function: the level is the number of thresholds at or below u
+        thresholds = np.cumsum(np.broadcast_to(rows, (n_obs, sizes[v])), axis=1)[:, :-1]
+        codes[:, v] = (uniform[:, v, None] >= thresholds).sum(axis=1)
+    return Dataset(
+        tuple(dag.names),
+        codes.astype(np.float64),
+        tuple(tuple(one) for one in labels),
+        source="simulated",
+    )
+
+
+def _validate_tables(
+    dag: DagLike, tables: Sequence[npt.ArrayLike] | Mapping[str, npt.ArrayLike]
+) -> list[FloatArray]:
+    names = list(dag.names)
+    if isinstance(tables, Mapping):
+        if set(tables) != set(names):
+            raise OptionError(f"tables must have one entry for each of the nodes {names}.")
+        tables = [tables[name] for name in names]
+    if len(tables) != len(names):
+        raise OptionError(f"There are {len(tables)} tables for {len(names)} nodes; give one each.")
+    arrays = [_numbers(table, "tables") for table in tables]
+    for v, (name, array) in enumerate(zip(names, arrays, strict=True)):
+        parents = _parents(dag, v)
+        parent_sizes = tuple(arrays[parent].shape[-1:] for parent in parents)
+        if array.ndim == 0 or array.shape[:-1] != tuple(s for one in parent_sizes for s in one):
+            raise OptionError(
+                f"The table of {name!r} has shape {array.shape}, but needs one axis for each "
+                f"of its {len(parents)} parents, with their numbers of levels, and one for its own."
+            )
+        sums = array.sum(axis=-1)
+        if not (array >= 0).all() or not np.allclose(sums, 1.0, rtol=0, atol=1e-9):
+            raise OptionError(
+                f"The table of {name!r} does not hold probabilities; they must not be negative and "
+                "must sum to 1 along the last axis."
+            )
+    return arrays
+
+
+def _parents(dag: DagLike, v: int) -> list[int]:
+    return [int(parent) for parent in np.flatnonzero(np.asarray(dag.adjacency)[:, v])]
+
+
+def _ancestral_order(dag: DagLike) -> list[int]:
+    """The nodes, each after its parents: repeatedly take the nodes that wait for nobody."""
+    waiting = np.asarray(dag.adjacency, dtype=bool).copy()
+    order: list[int] = []
+    remaining = set(range(len(dag.names)))
+    while remaining:
+        ready = sorted(v for v in remaining if not waiting[:, v].any())
+        if not ready:
+            raise GraphError("The graph has a cycle; only acyclic graphs can be simulated.")
+        order += ready
+        remaining.difference_update(ready)
+        waiting[ready] = False
+    return order
+
+
+def _level_counts(levels: int | Sequence[int], n_nodes: int) -> list[int]:
+    counts = [levels] * n_nodes if isinstance(levels, (int, np.integer)) else list(levels)
+    whole = all(isinstance(c, (int, np.integer)) and not isinstance(c, bool) for c in counts)
+    if len(counts) != n_nodes or not whole or min(counts, default=2) < 2:
+        raise OptionError(
+            f"levels must be a whole number of at least 2, or {n_nodes} of them, one per node."
+        )
+    return [int(count) for count in counts]
+
+
+def _validate_n_obs(n_obs: int) -> None:
+    if isinstance(n_obs, bool) or not isinstance(n_obs, (int, np.integer)) or n_obs < 1:
+        raise OptionError(f"n_obs must be a whole number of at least 1, not {n_obs!r}.")
+
+
+def _numbers(given: Any, option: str) -> FloatArray:
+    try:
+        return cast(FloatArray, np.asarray(given, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"{option} must hold numbers only.") from error
