@@ -1,0 +1,1 @@
+"""Speed and memory, measured side by side in one run: ``./dev bench NAME``."""

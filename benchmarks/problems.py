@@ -1,0 +1,41 @@
+"""The data the benchmarks run on.
+
+The paper's own files are used where ``OUTPOINT_PAPER_DATA`` names their directory; otherwise
+data of the same size are simulated by the paper's recipe.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+import outpoint as op
+from outpoint.data import load_dataset
+
+
+def paper_data(name: str) -> Path | None:
+    """A file of the paper's data, if they are here."""
+    folder = os.environ.get("OUTPOINT_PAPER_DATA")
+    path = Path(folder) / name if folder else None
+    return path if path is not None and path.exists() else None
+
+
+def gaussian(n_nodes: int, n_obs: int, max_parents: int) -> op.Dataset:
+    """The paper's simulated data of this size, or a fresh simulation like it."""
+    path = paper_data(f"sim{n_nodes}.csv")
+    if path is not None:
+        return load_dataset(path)
+    rng = np.random.default_rng(n_nodes)
+    dag = op.random_dag(n_nodes, rng, law="paper", max_parents=max_parents)
+    return op.simulate(dag, n_obs, rng, coefficients=(0.5, 1.5))
+
+
+def alarm() -> op.Dataset:
+    """ALARM (37 nodes, 1,000 rows), or categorical data of its size."""
+    path = paper_data("alarm1k.dat")
+    if path is not None:
+        return load_dataset(path)
+    rng = np.random.default_rng(37)
+    dag = op.random_dag(37, rng, law="erdos_renyi", edge_probability=46 / 666)
+    levels = rng.integers(2, 5, size=37).tolist()
+    return op.simulate(dag, 1000, rng, kind="categorical", levels=levels)

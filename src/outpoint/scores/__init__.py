@@ -1,0 +1,59 @@
+"""Local scores: what the data and the prior say about one node and its parents."""
+
+from typing import Any
+
+from outpoint.data import Dataset
+from outpoint.errors import DataError, OptionError
+from outpoint.scores.base import FamilyScorer, LocalScore, SetScorer
+from outpoint.scores.bdeu import BDeu
+from outpoint.scores.bge import BGe
+from outpoint.scores.custom import CustomScore
+from outpoint.scores.prior import STRUCTURE_PRIORS, StructurePrior, build_prior
+
+SCORES = {"bge": BGe, "bdeu": BDeu}
+"""Scores that can be chosen by name."""
+
+
+def resolve_score(score: Any, data: Dataset) -> LocalScore:
+    """The score object meant by a name, by "auto" (from the kind of data), or by itself."""
+    if not isinstance(score, str):
+        if not hasattr(score, "bind"):
+            raise OptionError(
+                f"a score is a name, BGe(), BDeu() or CustomScore(fn), not {score!r}."
+            )
+        chosen: LocalScore = score
+        return chosen
+    if score == "auto":
+        return _score_for(data)
+    if score not in SCORES:
+        raise OptionError(f"unknown score {score!r}: choose one of auto, {', '.join(SCORES)}.")
+    return SCORES[score]()
+
+
+def _score_for(data: Dataset) -> LocalScore:
+    if data.is_continuous:
+        return BGe()
+    if data.is_categorical:
+        return BDeu()
+    continuous = data.names[data.kinds.index("continuous")]
+    categorical = data.names[data.kinds.index("categorical")]
+    raise DataError(
+        f"the table mixes numeric columns (such as {continuous!r}) with categorical ones (such as "
+        f"{categorical!r}), and no built-in score covers both: drop or recode some columns, "
+        "discretise the numeric ones, or give a CustomScore."
+    )
+
+
+__all__ = [
+    "SCORES",
+    "STRUCTURE_PRIORS",
+    "BDeu",
+    "BGe",
+    "CustomScore",
+    "FamilyScorer",
+    "LocalScore",
+    "SetScorer",
+    "StructurePrior",
+    "build_prior",
+    "resolve_score",
+]

@@ -1,0 +1,121 @@
+"""What a score is: a number for every family, that is for every child and parent set.
+
+A score object (``BGe()``, ``BDeu()``, ``CustomScore(fn)``) holds settings only. Bound to data it
+gives a :class:`FamilyScorer`, the one thing the rest of the package asks for numbers. To add a
+score write both, and name it in ``outpoint.scores.SCORES``.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.data import Dataset
+from outpoint.kernels import run_chunked
+from outpoint.scores.families import (
+    Members,
+    Scores,
+    _differences,
+    binomial_table,
+    count_subsets,
+    size_offsets,
+    subsets_of_size,
+)
+
+
+class LocalScore(Protocol):
+    """Settings of a modular score, log P(G, D) = sum over nodes of s(node, parents)."""
+
+    @property
+    def name(self) -> str:
+        """Short name, as given on the command line and written into results."""
+        ...
+
+    def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> "FamilyScorer":
+        """Check that the data suit the score and prepare what does not depend on the family."""
+        ...
+
+
+class FamilyScorer(ABC):
+    """Log scores of families for one data set."""
+
+    n_nodes: int
+
+    @abstractmethod
+    def families(self, child: int, parents: NDArray[np.integer]) -> Scores:
+        """Scores of ``child`` with each row of ``parents`` (ascending, all of one size)."""
+
+    def every_family(self, max_parents: int) -> Scores:
+        """All scores with at most ``max_parents`` parents, in the layout of ``scores.families``."""
+        n = self.n_nodes
+        out = np.empty((n, count_subsets(n - 1, max_parents)))
+        offsets = size_offsets(n - 1, max_parents)
+        for size in range(max_parents + 1):
+            others = subsets_of_size(n - 1, size)
+            for child in range(n):
+                parents = others + (others >= child)
+                out[child, offsets[size] : offsets[size + 1]] = self.families(child, parents)
+        return out
+
+
+class SetScorer(FamilyScorer):
+    """A score-equivalent score: s(v, Pa) = F(Pa + v) - F(Pa) for a function F of node sets.
+
+    Every score that cannot tell Markov equivalent graphs apart has this form, and F has far
+    fewer arguments than s, so it is F that gets computed: each node set once.
+    """
+
+    @abstractmethod
+    def score_sets(self, members: Members, out: Scores, start: int, stop: int) -> None:
+        """Write F of the rows ``start..stop`` of ``members`` (ascending, one size) to ``out``."""
+
+    def families(self, child: int, parents: NDArray[np.integer]) -> Scores:
+        """Scores of ``child`` with each row of ``parents``."""
+        alone: Members = np.asarray(parents, dtype=np.int16)
+        children = np.full(len(alone), child, dtype=np.int16)
+        together: Members = np.sort(np.column_stack([alone, children]), axis=1)
+        return np.subtract(self._all_sets(together), self._all_sets(alone))
+
+    def every_family(self, max_parents: int) -> Scores:
+        """All scores with at most ``max_parents`` parents."""
+        n = self.n_nodes
+        set_offsets = size_offsets(n, max_parents + 1)
+        family_offsets = size_offsets(n - 1, max_parents)
+        binomials = binomial_table(n, max_parents + 1)
+        set_scores = np.empty(set_offsets[-1])
+        out = np.empty((n, family_offsets[-1]))
+        for size in range(max_parents + 2):
+            members = subsets_of_size(n, size)
+            set_scores[set_offsets[size] : set_offsets[size + 1]] = self._all_sets(members)
+            if size > 0:
+                self._fill_families(
+                    set_scores, members, binomials, set_offsets, family_offsets, out
+                )
+        return out
+
+    def _all_sets(self, members: Members) -> Scores:
+        out = np.empty(len(members))
+        run_chunked(
+            lambda start, stop: self.score_sets(members, out, start, stop),
+            len(members),
+            min_chunk=256,
+        )
+        return out
+
+    @staticmethod
+    def _fill_families(
+        set_scores: Scores,
+        members: Members,
+        binomials: NDArray[np.int64],
+        set_offsets: NDArray[np.int64],
+        family_offsets: NDArray[np.int64],
+        out: Scores,
+    ) -> None:
+        run_chunked(
+            lambda start, stop: _differences(
+                set_scores, members, binomials, set_offsets, family_offsets, out, start, stop
+            ),
+            len(members),
+            min_chunk=1024,
+        )
