@@ -1,0 +1,97 @@
+"""From a score and a prior to the table of all families."""
+
+from math import comb
+
+from outpoint.errors import OptionError, TooLargeError
+from outpoint.scores import FamilyScorer, StructurePrior
+from outpoint.scores.families import count_subsets
+from outpoint.tables.candidates import choose_candidates
+from outpoint.tables.dense import add_larger_sets, fill_dense
+from outpoint.tables.ranked import rank_outside
+from outpoint.tables.table import ScoreTable
+
+ALL_CANDIDATES_UP_TO = 16
+"""With at most this many other nodes, all of them are candidate parents."""
+
+MAX_FAMILIES = 40_000_000
+"""Most families that are scored one by one; beyond, large sets must lie within the candidates."""
+
+MAX_OMEGA_BYTES = 2**30
+"""Room for the dense sums; fixes the default number of candidates of large networks."""
+
+
+def default_max_parents(n_nodes: int) -> int:
+    """No limit up to 20 nodes; 3 beyond."""
+    return n_nodes - 1 if n_nodes <= 20 else 3
+
+
+def check_max_parents(n_nodes: int, max_parents: int | None) -> int:
+    """The limit to use, or a refusal."""
+    if max_parents is None:
+        return default_max_parents(n_nodes)
+    if isinstance(max_parents, bool) or int(max_parents) != max_parents:
+        raise OptionError(f"max_parents is a whole number, not {max_parents!r}.")
+    if not 1 <= max_parents <= n_nodes - 1:
+        raise OptionError(
+            f"max_parents must be from 1 to {n_nodes - 1} for {n_nodes} variables, "
+            f"not {max_parents}."
+        )
+    return int(max_parents)
+
+
+def default_candidates(n_nodes: int) -> int:
+    """All other nodes if they are few, otherwise as many as the memory for omega allows."""
+    n_candidates = min(n_nodes - 1, ALL_CANDIDATES_UP_TO)
+    while (
+        n_candidates > 1 and 8 * n_nodes * n_candidates * 2 ** (n_candidates - 1) > MAX_OMEGA_BYTES
+    ):
+        n_candidates -= 1
+    return n_candidates
+
+
+def build_table(
+    names: tuple[str, ...],
+    scorer: FamilyScorer,
+    prior: StructurePrior,
+    *,
+    max_parents: int,
+    n_candidates: int | None = None,
+) -> ScoreTable:
+    """Score every admissible family.
+
+    Parent sets have at most ``max_parents`` members. Where there would be too many of them, sets
+    that leave the candidates are limited further; the table says so in ``outside_parents``.
+    """
+    n = len(names)
+    n_candidates = default_candidates(n) if n_candidates is None else min(n_candidates, n - 1)
+    if n_candidates > 28:
+        raise TooLargeError(
+            f"a dense table over {n_candidates} candidate parents does not fit; use at most 28."
+        )
+    max_required = int(prior.required.sum(axis=0).max())
+    if max_required > n_candidates:
+        raise OptionError(
+            f"a node has {max_required} required parents, more than the {n_candidates} candidates."
+        )
+    scored_parents = _parents_scored_everywhere(n, max_parents, n_candidates)
+    families = scorer.every_family(scored_parents)
+    prior.add_to(families, scored_parents)
+    candidates = choose_candidates(families, scored_parents, n_candidates, prior.required)
+    dense = fill_dense(families, scored_parents, candidates)
+    if scored_parents < max_parents:
+        sizes = range(scored_parents + 1, min(max_parents, n_candidates) + 1)
+        add_larger_sets(dense, candidates, scorer, prior, sizes)
+    outside = rank_outside(families, scored_parents, candidates)
+    return ScoreTable(names, max_parents, candidates, dense, outside, scored_parents)
+
+
+def _parents_scored_everywhere(n: int, max_parents: int, n_candidates: int) -> int:
+    """The largest set size, up to ``max_parents``, at which all sets can be scored."""
+    if n_candidates == n - 1:
+        return max_parents
+    size = max_parents
+    while size > 1 and n * count_subsets(n - 1, size) > MAX_FAMILIES:
+        size -= 1
+    if n * comb(n - 1, size) > MAX_FAMILIES:
+        raise TooLargeError(f"{n} variables are too many for a table of single parents.")
+    return size

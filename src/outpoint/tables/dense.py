@@ -1,0 +1,116 @@
+"""The dense part of a score table: every subset of a node's candidate parents, by bit mask.
+
+Bit i of a mask stands for the i-th candidate. From the scores come, by transforms over subsets,
+the sums and maxima that engines read: ``log_sums[v, U]`` over all S within U (order MCMC, exact),
+``omega[v, j, W]`` over the S within W that contain candidate j (partition MCMC).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.kernels import kernel, run_chunked
+from outpoint.scores import FamilyScorer, StructurePrior
+from outpoint.scores.families import (
+    Scores,
+    binomial_table,
+    family_rank,
+    size_offsets,
+    subsets_of_size,
+)
+from outpoint.tables.bits import insert_bit, mask_members
+from outpoint.tables.logspace import max_over_subsets, sum_over_subsets
+
+
+def fill_dense(
+    families: Scores, scored_parents: int, candidates: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """Scores by mask of all candidate subsets of at most ``scored_parents`` members, else -inf."""
+    n, n_candidates = candidates.shape
+    dense = np.empty((n, 1 << n_candidates))
+    binomials = binomial_table(n, scored_parents + 1)
+    offsets = size_offsets(n - 1, scored_parents)
+    run_chunked(
+        lambda start, stop: _copy_scores(
+            families, scored_parents, candidates, binomials, offsets, dense, start, stop
+        ),
+        n,
+    )
+    return dense
+
+
+@kernel
+def _copy_scores(families, scored_parents, candidates, binomials, offsets, dense, start, stop):
+    n_candidates = candidates.shape[1]
+    members = np.empty(n_candidates, dtype=np.int64)
+    for child in range(start, stop):
+        for mask in range(1 << n_candidates):
+            size = mask_members(np.uint32(mask), candidates[child], members)
+            if size <= scored_parents:
+                rank = family_rank(child, members, size, binomials, offsets)
+                dense[child, mask] = families[child, rank]
+            else:
+                dense[child, mask] = -np.inf
+
+
+def add_larger_sets(
+    dense: NDArray[np.float64],
+    candidates: NDArray[np.int32],
+    scorer: FamilyScorer,
+    prior: StructurePrior,
+    sizes: range,
+) -> None:
+    """Score candidate subsets of the given sizes one child at a time (large n only)."""
+    n, n_candidates = candidates.shape
+    for size in sizes:
+        positions = subsets_of_size(n_candidates, size)
+        masks = (1 << positions.astype(np.int64)).sum(axis=1)
+        for child in range(n):
+            parents = candidates[child][positions]
+            scores = scorer.families(child, parents)
+            log_weights = prior.size_log_weight[size] + prior.edge_log_weight[parents, child].sum(1)
+            required = prior.required[:, child]
+            log_weights[required[parents].sum(axis=1) != required.sum()] = -np.inf
+            dense[child, masks] = scores + log_weights
+
+
+def subset_log_sums(dense: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log sums over all subsets of every mask."""
+    return _transformed(dense, sum_over_subsets)
+
+
+def subset_maxima(dense: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Maxima over all subsets of every mask."""
+    return _transformed(dense, max_over_subsets)
+
+
+def _transformed(dense, transform):
+    out = dense.copy()
+
+    def work(start: int, stop: int) -> None:
+        for child in range(start, stop):
+            transform(out[child])
+
+    run_chunked(work, len(out))
+    return out
+
+
+def containing_log_sums(dense: NDArray[np.float64]) -> NDArray[np.float64]:
+    """omega: ``[v, j, W]``, W being a mask without candidate j, renumbered by ``skip_bit``."""
+    n, size = dense.shape
+    n_candidates = size.bit_length() - 1
+    omega = np.empty((n, n_candidates, size // 2))
+
+    def work(start: int, stop: int) -> None:
+        for item in range(start, stop):
+            child, position = divmod(item, n_candidates)
+            _gather_containing(dense[child], position, omega[child, position])
+            sum_over_subsets(omega[child, position])
+
+    run_chunked(work, n * n_candidates)
+    return omega
+
+
+@kernel
+def _gather_containing(scores, position, out):
+    for rest in range(out.size):
+        out[rest] = scores[insert_bit(rest, position) | (1 << position)]

@@ -1,0 +1,54 @@
+"""Sums of log weights, and their subset transforms, without leaving log space.
+
+The scores of one node spread over thousands of log units, so linear doubles underflow; each
+addition here keeps full relative precision whatever the spread (MATH: sums over parent sets).
+"""
+
+import numpy as np
+
+from outpoint.kernels import kernel
+
+
+@kernel
+def log_add(a, b):
+    """log(exp(a) + exp(b)), exact to rounding, -inf allowed."""
+    if a < b:
+        a, b = b, a
+    gap = b - a
+    # Below e^-40 the smaller term cannot change a double; -inf - -inf is nan and ends here too.
+    if not gap > -40.0:
+        return a
+    return a + np.log1p(np.exp(gap))
+
+
+@kernel
+def sum_over_subsets(values):
+    """In place: ``values[U]`` becomes the log sum of exp(values[S]) over all S within U."""
+    step = 1
+    while step < values.size:
+        for block in range(0, values.size, 2 * step):
+            for low in range(block, block + step):
+                values[low + step] = log_add(values[low + step], values[low])
+        step *= 2
+
+
+@kernel
+def sum_over_supersets(values):
+    """In place: ``values[S]`` becomes the log sum of exp(values[P]) over all P containing S."""
+    step = 1
+    while step < values.size:
+        for block in range(0, values.size, 2 * step):
+            for low in range(block, block + step):
+                values[low] = log_add(values[low], values[low + step])
+        step *= 2
+
+
+@kernel
+def max_over_subsets(values):
+    """In place: ``values[U]`` becomes the maximum of values[S] over all S within U."""
+    step = 1
+    while step < values.size:
+        for block in range(0, values.size, 2 * step):
+            for low in range(block, block + step):
+                values[low + step] = max(values[low + step], values[low])
+        step *= 2

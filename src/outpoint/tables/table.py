@@ -1,0 +1,157 @@
+"""ScoreTable: all that an engine ever sees of the data."""
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.errors import OptionError
+from outpoint.tables import queries
+from outpoint.tables.dense import containing_log_sums, subset_log_sums, subset_maxima
+from outpoint.tables.ranked import OutsideSets, RankedMasks, rank_dense
+
+
+class ScoreTable:
+    """Scores of all admissible families, ready for sums, maxima and draws over parent sets.
+
+    ``candidates[v]`` are the candidate parents of node v and ``dense[v, mask]`` the scores of
+    their subsets; all other admissible sets are in ``outside``. The derived tables are computed
+    when first asked for, and every array is read-only.
+    """
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        max_parents: int,
+        candidates: NDArray[np.int32],
+        dense: NDArray[np.float64],
+        outside: OutsideSets,
+        outside_parents: int,
+    ) -> None:
+        self.names = names
+        self.max_parents = max_parents
+        self.outside_parents = outside_parents
+        self.candidates = _read_only(candidates)
+        self.dense = _read_only(dense)
+        self.outside = outside
+
+    def __repr__(self) -> str:
+        return (
+            f"ScoreTable({self.n_nodes} nodes, max_parents={self.max_parents}, "
+            f"{self.candidates.shape[1]} candidates each, {len(self.outside.score)} outside sets)"
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.names)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every other node is a candidate, so that there are no outside sets."""
+        return self.candidates.shape[1] == self.n_nodes - 1
+
+    @cached_property
+    def log_sums(self) -> NDArray[np.float64]:
+        """Log sums of scores over the subsets of every mask of candidates."""
+        return _read_only(subset_log_sums(self.dense))
+
+    @cached_property
+    def maxima(self) -> NDArray[np.float64]:
+        """Maxima of scores over the subsets of every mask of candidates."""
+        return _read_only(subset_maxima(self.dense))
+
+    @cached_property
+    def omega(self) -> NDArray[np.float64]:
+        """Log sums over the subsets that contain a given candidate."""
+        return _read_only(containing_log_sums(self.dense))
+
+    @cached_property
+    def ranked(self) -> RankedMasks:
+        """The candidate subsets of every node, best first."""
+        return rank_dense(self.dense)
+
+    def log_score(self, child: int, parents: Iterable[int]) -> float:
+        """Score of one family, -inf if it is not admissible."""
+        wanted = sorted(set(parents))
+        position = {int(u): i for i, u in enumerate(self.candidates[child])}
+        if all(u in position for u in wanted):
+            return float(self.dense[child, sum(1 << position[u] for u in wanted)])
+        start, stop = self.outside.start[child : child + 2]
+        padded = wanted + [-1] * (self.outside.members.shape[1] - len(wanted))
+        if len(padded) != self.outside.members.shape[1]:
+            return -np.inf
+        found = np.flatnonzero((self.outside.members[start:stop] == padded).all(axis=1))
+        return float(self.outside.score[start + found[0]]) if len(found) else -np.inf
+
+    def log_tau(self, child: int, allowed: Iterable[int], required: Iterable[int]) -> float:
+        """Log sum over the parent sets within ``allowed`` that meet ``required``."""
+        layer = self._layers(child, allowed, required)
+        return float(queries.log_tau(self.candidates, self.omega, self.outside, child, layer, 2))
+
+    def log_sum(self, child: int, allowed: Iterable[int]) -> float:
+        """Log sum over the parent sets within ``allowed`` (the order-MCMC sum)."""
+        layer = self._layers(child, allowed, ())
+        return float(queries.log_sum(self.candidates, self.log_sums, self.outside, child, layer, 2))
+
+    def log_max(self, child: int, allowed: Iterable[int]) -> float:
+        """Score of the best parent set within ``allowed``."""
+        layer = self._layers(child, allowed, ())
+        return float(queries.log_max(self.candidates, self.maxima, self.outside, child, layer, 2))
+
+    def best_parents(self, child: int, allowed: Iterable[int]) -> tuple[int, ...]:
+        """The best parent set within ``allowed``."""
+        layer = self._layers(child, allowed, ())
+        within, _ = queries.candidate_masks(self.candidates[child], layer, 2)
+        i = queries.first_ranked(self.ranked, child, within, 0, False)
+        floor = -np.inf if i < 0 else self.ranked.score[i]
+        j = queries.first_outside(self.outside, child, layer, 2, False, floor)
+        if j >= 0:
+            return tuple(int(u) for u in self.outside.members[j] if u >= 0)
+        if i < 0:
+            raise OptionError(f"{self.names[child]} has no admissible parent set here.")
+        mask = int(self.ranked.mask[i])
+        return tuple(int(u) for k, u in enumerate(self.candidates[child]) if mask >> k & 1)
+
+    def sample_parents(
+        self,
+        child: int,
+        allowed: Iterable[int],
+        required: Iterable[int] | None,
+        rng: np.random.Generator,
+    ) -> tuple[int, ...]:
+        """Draw a parent set within ``allowed`` by score; it meets ``required`` if that is given."""
+        layer = self._layers(child, allowed, required or ())
+        parents = np.empty(self.max_parents + 1, dtype=np.int64)
+        size = queries.sample_parents(
+            self.candidates,
+            self.ranked,
+            self.outside,
+            child,
+            layer,
+            2,
+            required is not None,
+            rng,
+            parents,
+        )
+        if size < 0:
+            raise OptionError(f"{self.names[child]} has no admissible parent set here.")
+        return tuple(int(u) for u in parents[:size])
+
+    def _layers(
+        self, child: int, allowed: Iterable[int], required: Iterable[int]
+    ) -> NDArray[np.int64]:
+        """A (U, T) pair as layers below level 2: T is layer 1, the rest of U layer 0."""
+        layer = np.full(self.n_nodes, 2, dtype=np.int64)
+        layer[list(allowed)] = 0
+        for u in required:
+            if layer[u] == 0:
+                layer[u] = 1
+        layer[child] = 2
+        return layer
+
+
+def _read_only(array):
+    array.flags.writeable = False
+    return array
