@@ -1,0 +1,212 @@
+"""``outpoint learn``: from a table to the posterior, its files and a short summary."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from outpoint.errors import OptionError
+
+MODEL = "Model"
+KNOWLEDGE = "Background knowledge"
+OUTPUT = "Output"
+
+
+def learn(
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="CSV, TSV or space-separated file with a header, or a bundled data set."
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Directory of the run (default: outpoint-run-NAME).",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite", help="Replace an earlier run in --out.", rich_help_panel=OUTPUT
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print only errors.", rich_help_panel=OUTPUT)
+    ] = False,
+    json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Print summary.json instead of the summary.", rich_help_panel=OUTPUT
+        ),
+    ] = False,
+    method: Annotated[str, typer.Option(help="auto or exact.", rich_help_panel=MODEL)] = "auto",
+    score: Annotated[
+        str,
+        typer.Option(help="auto, bge (continuous) or bdeu (categorical).", rich_help_panel=MODEL),
+    ] = "auto",
+    max_parents: Annotated[
+        int | None,
+        typer.Option(
+            help="Most parents of a node (default: no limit up to 20 variables, else 3).",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the draws.", rich_help_panel=MODEL)
+    ] = None,
+    standardize: Annotated[
+        bool,
+        typer.Option(
+            "--standardize", help="BGe: centre and scale every column first.", rich_help_panel=MODEL
+        ),
+    ] = False,
+    equivalent_sample_size: Annotated[
+        float | None,
+        typer.Option(
+            help="BDeu: weight of the prior, in observations (default 1).", rich_help_panel=MODEL
+        ),
+    ] = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--type",
+            help="continuous or categorical, for all columns or as COLUMN=KIND; repeatable.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    structure_prior: Annotated[
+        str,
+        typer.Option(
+            help="uniform, or fair: equal weight for each number of parents.",
+            rich_help_panel=KNOWLEDGE,
+        ),
+    ] = "uniform",
+    edge_prior: Annotated[
+        float | None,
+        typer.Option(help="Prior probability of every edge.", rich_help_panel=KNOWLEDGE),
+    ] = None,
+    forbid: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Edge that no DAG has, as 'A->B'; repeatable.", rich_help_panel=KNOWLEDGE
+        ),
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Edge that every DAG has, as 'A->B'; repeatable.", rich_help_panel=KNOWLEDGE
+        ),
+    ] = None,
+    tier: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Comma-separated group of variables; repeat from causes to effects.",
+            rich_help_panel=KNOWLEDGE,
+        ),
+    ] = None,
+    root: Annotated[
+        list[str] | None,
+        typer.Option(help="Variable without parents; repeatable.", rich_help_panel=KNOWLEDGE),
+    ] = None,
+    allow_degenerate: Annotated[
+        bool,
+        typer.Option(
+            "--allow-degenerate",
+            help="Go on with constant or identical columns or fewer rows than columns.",
+            rich_help_panel=MODEL,
+        ),
+    ] = False,
+) -> None:
+    """Compute the posterior over the DAGs that may have generated DATA.
+
+    Example: outpoint learn boston --max-parents 3 --out boston-run
+    """
+    from outpoint.cli.summary import StageProgress, print_summary
+    from outpoint.data import load_dataset
+    from outpoint.learning import learn as learn_posterior
+    from outpoint.posterior import check_writable, summarize, write_run
+
+    directory = out or _free_directory(data)
+    dataset = load_dataset(data, types=_parse_types(types))
+    check_writable(directory, overwrite=overwrite)
+    with StageProgress(shown=not quiet and dataset.n_nodes > 16) as progress:
+        posterior = learn_posterior(
+            dataset,
+            score=_score(score, standardize, equivalent_sample_size),
+            method=method,
+            max_parents=max_parents,
+            seed=seed,
+            structure_prior=structure_prior,
+            edge_prior=edge_prior,
+            forbidden=[_parse_edge(edge) for edge in forbid or ()],
+            required=[_parse_edge(edge) for edge in require or ()],
+            tiers=[_parse_group(group) for group in tier] if tier else None,
+            roots=root or (),
+            allow_degenerate=allow_degenerate,
+            progress=progress,
+        )
+    write_run(posterior, directory, overwrite=overwrite)
+    if json:
+        import json as json_module
+
+        typer.echo(json_module.dumps(summarize(posterior), indent=2, ensure_ascii=False))
+    elif not quiet:
+        print_summary(posterior, dataset, directory, method)
+
+
+def _free_directory(data: str) -> Path:
+    """``outpoint-run-NAME``, with a number if there is one already."""
+    stem = Path(data).name.split(".")[0] or "data"
+    first = Path(f"outpoint-run-{stem}")
+    number = 2
+    directory = first
+    while directory.exists():
+        directory = Path(f"{first}-{number}")
+        number += 1
+    return directory
+
+
+def _parse_types(types: list[str] | None) -> Any:
+    if not types:
+        return None
+    if len(types) == 1 and "=" not in types[0]:
+        return types[0]
+    chosen = {}
+    for item in types:
+        column, separator, kind = item.rpartition("=")
+        if not separator:
+            raise OptionError(f"--type takes KIND once, or COLUMN=KIND, not {item!r}.")
+        chosen[column] = kind
+    return chosen
+
+
+def _parse_edge(text: str) -> tuple[str, str]:
+    parent, arrow, child = text.partition("->")
+    if not arrow or not parent.strip() or not child.strip():
+        raise OptionError(f"an edge is written 'A->B', not {text!r}.")
+    return parent.strip(), child.strip()
+
+
+def _parse_group(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _score(name: str, standardize: bool, equivalent_sample_size: float | None) -> Any:
+    """A score by name, or with its settings where some are given."""
+    from outpoint.scores import BDeu, BGe
+
+    if standardize and equivalent_sample_size is not None:
+        raise OptionError("--standardize belongs to bge, --equivalent-sample-size to bdeu.")
+    if standardize:
+        if name not in ("auto", "bge"):
+            raise OptionError(f"--standardize belongs to the score bge, not {name}.")
+        return BGe(standardize=True)
+    if equivalent_sample_size is not None:
+        if name not in ("auto", "bdeu"):
+            raise OptionError(f"--equivalent-sample-size belongs to the score bdeu, not {name}.")
+        return BDeu(equivalent_sample_size=equivalent_sample_size)
+    return name
