@@ -82,15 +82,15 @@ def bge_family_score(
     n_obs, n = values.shape
     alpha_w = n + alpha_mu + 1 if alpha_w is None else alpha_w
     t = alpha_mu * (alpha_w - n - 1) / (alpha_mu + 1)
-    mean = values.mean(axis=0)
-    scatter = (values - mean).T @ (values - mean)
-    r = t * np.eye(n) + scatter + alpha_mu * n_obs / (alpha_mu + n_obs) * np.outer(mean, mean)
-
-    def log_det(nodes: Sequence[int]) -> float:
-        return float(np.linalg.slogdet(r[np.ix_(nodes, nodes)])[1]) if nodes else 0.0
-
+    family = values[:, [*parents, child]]
+    mean = family.mean(axis=0)
+    scatter = (family - mean).T @ (family - mean)
+    shrink = alpha_mu * n_obs / (alpha_mu + n_obs)
+    r = t * np.eye(len(parents) + 1) + scatter + shrink * np.outer(mean, mean)
+    log_det_family = float(np.linalg.slogdet(r)[1])
+    log_det_parents = float(np.linalg.slogdet(r[:-1, :-1])[1])  # 0 for no parents
     return _bge_from_determinants(
-        n, n_obs, len(parents), alpha_mu, alpha_w, t, log_det([*parents, child]), log_det(parents)
+        n, n_obs, len(parents), alpha_mu, alpha_w, t, log_det_family, log_det_parents
     )
 
 

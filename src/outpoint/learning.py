@@ -9,7 +9,7 @@ import numpy as np
 from outpoint import __version__
 from outpoint.data import Dataset, load_dataset
 from outpoint.errors import GraphError, OptionError, TooLargeError
-from outpoint.exact import is_quick, require_feasible, solve
+from outpoint.exact import estimate_seconds, is_quick, require_feasible, solve
 from outpoint.graphs import Dag
 from outpoint.posterior import Posterior, RunInfo
 from outpoint.scores import build_prior, resolve_score
@@ -119,6 +119,8 @@ def log_score(
 ) -> float:
     """Log score, prior included, of one DAG: the sum of its nodes' local scores."""
     dataset = load_dataset(data)
+    if not isinstance(dag, Dag):
+        raise GraphError(f"log_score needs an outpoint.Dag, not {type(dag).__name__}.")
     if set(dag.names) != set(dataset.names):
         raise GraphError("the DAG's nodes are not the columns of the data.")
     scorer = resolve_score(score, dataset).bind(dataset, allow_degenerate=allow_degenerate)
@@ -142,8 +144,10 @@ def _checked_method(method: str, data: Dataset, memory_limit: float | None) -> N
     if method not in METHODS:
         raise OptionError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}.")
     if method == "auto" and not is_quick(data.n_nodes):
+        require_feasible(data.n_nodes, memory_limit)
         raise TooLargeError(
-            f"{data.n_nodes} variables are too many for the exact posterior to take seconds, "
-            "and it is the only method so far: use fewer variables, or method='exact' to insist."
+            f"the exact posterior of {data.n_nodes} variables would take about "
+            f"{estimate_seconds(data.n_nodes) / 60:.0f} minutes: use fewer variables, or insist "
+            "with method='exact' (--method exact)."
         )
     require_feasible(data.n_nodes, memory_limit)

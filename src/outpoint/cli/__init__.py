@@ -1,21 +1,29 @@
 """The command line: one file per command, each of which parses, calls and prints.
 
-Exit codes: 0 done; 2 bad input, with one sentence on standard error; 130 interrupted.
+Exit codes: 0 done; 2 bad input, with one sentence on standard error; 130 interrupted; 1 anything
+unforeseen, a fault of outpoint and not of the input.
 """
 
+import io
 import os
 import sys
+from typing import Any, cast
 
 import typer
 
 from outpoint.cli.datasets import datasets
 from outpoint.cli.learn import learn
+from outpoint.cli.text import printable
 from outpoint.errors import OutpointError
+
+INTERRUPTED = 130
+
+# typer has no public name for the base of the errors its option parser raises.
+UsageError = cast(type[Exception], typer.BadParameter.__base__)
 
 app = typer.Typer(
     name="outpoint",
     help="Bayesian inference over directed acyclic graphs. Start with: outpoint learn DATA",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -42,12 +50,19 @@ def _options(
 
 def main() -> None:
     """Run the command line; no failure shows a traceback unless OUTPOINT_TRACEBACK is set."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names the terminal cannot show
     try:
-        app()
+        code = app(sys.argv[1:] or ["--help"], prog_name="outpoint", standalone_mode=False)
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt
+        sys.stdout.flush()
     except OutpointError as error:
         _fail(str(error), 2)
-    except KeyboardInterrupt:
-        _fail("interrupted; nothing was written.", 130)
+    except UsageError as error:
+        _fail(_usage_message(error), 2)
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("interrupted; nothing was written.", INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
@@ -56,11 +71,19 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("OUTPOINT_TRACEBACK"):
             raise
-        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        what = f"{type(error).__name__}: {error}".strip()
         _fail(f"unexpected failure ({what}); set OUTPOINT_TRACEBACK=1 for details.", 1)
 
 
+def _usage_message(error: Any) -> str:
+    """The complaint of the option parser as one sentence, and where to read on."""
+    what = error.format_message().rstrip(".")
+    command = error.ctx.command_path if error.ctx is not None else "outpoint"
+    return f"{what[:1].lower()}{what[1:]}; see '{command} --help'."
+
+
 def _fail(message: str, code: int) -> None:
-    sys.stdout.flush()
-    print(f"outpoint: {message}", file=sys.stderr)
+    """Say what went wrong: one sentence in one line, whatever the names in it."""
+    stop = "" if message.endswith((".", "?")) else "."
+    print(f"outpoint: {printable(message)}{stop}", file=sys.stderr)
     sys.exit(code)

@@ -1,5 +1,7 @@
 """``outpoint learn``: from a table to the posterior, its files and a short summary."""
 
+import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +18,8 @@ def learn(
     data: Annotated[
         str,
         typer.Argument(
-            help="CSV, TSV or space-separated file with a header, or a bundled data set."
+            metavar="DATA",
+            help="CSV, TSV or space-separated file with a header, or a bundled data set.",
         ),
     ],
     out: Annotated[
@@ -24,6 +27,7 @@ def learn(
         typer.Option(
             "--out",
             "-o",
+            metavar="DIRECTORY",
             help="Directory of the run (default: outpoint-run-NAME).",
             rich_help_panel=OUTPUT,
         ),
@@ -43,20 +47,28 @@ def learn(
             "--json", help="Print summary.json instead of the summary.", rich_help_panel=OUTPUT
         ),
     ] = False,
-    method: Annotated[str, typer.Option(help="auto or exact.", rich_help_panel=MODEL)] = "auto",
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="auto or exact.", rich_help_panel=MODEL)
+    ] = "auto",
     score: Annotated[
         str,
-        typer.Option(help="auto, bge (continuous) or bdeu (categorical).", rich_help_panel=MODEL),
+        typer.Option(
+            metavar="NAME",
+            help="auto, bge (continuous) or bdeu (categorical).",
+            rich_help_panel=MODEL,
+        ),
     ] = "auto",
     max_parents: Annotated[
         int | None,
         typer.Option(
+            metavar="NUMBER",
             help="Most parents of a node (default: no limit up to 20 variables, else 3).",
             rich_help_panel=MODEL,
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Seed of the draws.", rich_help_panel=MODEL)
+        int | None,
+        typer.Option(metavar="NUMBER", help="Seed of the draws.", rich_help_panel=MODEL),
     ] = None,
     standardize: Annotated[
         bool,
@@ -67,50 +79,71 @@ def learn(
     equivalent_sample_size: Annotated[
         float | None,
         typer.Option(
-            help="BDeu: weight of the prior, in observations (default 1).", rich_help_panel=MODEL
+            metavar="NUMBER",
+            help="BDeu: weight of the prior, in observations (default 1).",
+            rich_help_panel=MODEL,
         ),
     ] = None,
     types: Annotated[
         list[str] | None,
         typer.Option(
             "--type",
+            metavar="[COLUMN=]KIND",
             help="continuous or categorical, for all columns or as COLUMN=KIND; repeatable.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHARACTER",
+            help="What separates the columns of the file, if it is not recognised.",
             rich_help_panel=MODEL,
         ),
     ] = None,
     structure_prior: Annotated[
         str,
         typer.Option(
+            metavar="NAME",
             help="uniform, or fair: equal weight for each number of parents.",
             rich_help_panel=KNOWLEDGE,
         ),
     ] = "uniform",
     edge_prior: Annotated[
         float | None,
-        typer.Option(help="Prior probability of every edge.", rich_help_panel=KNOWLEDGE),
+        typer.Option(
+            metavar="NUMBER", help="Prior probability of every edge.", rich_help_panel=KNOWLEDGE
+        ),
     ] = None,
     forbid: Annotated[
         list[str] | None,
         typer.Option(
-            help="Edge that no DAG has, as 'A->B'; repeatable.", rich_help_panel=KNOWLEDGE
+            metavar="EDGE",
+            help="Edge that no DAG has, as 'A->B'; repeatable.",
+            rich_help_panel=KNOWLEDGE,
         ),
     ] = None,
     require: Annotated[
         list[str] | None,
         typer.Option(
-            help="Edge that every DAG has, as 'A->B'; repeatable.", rich_help_panel=KNOWLEDGE
+            metavar="EDGE",
+            help="Edge that every DAG has, as 'A->B'; repeatable.",
+            rich_help_panel=KNOWLEDGE,
         ),
     ] = None,
     tier: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="NAMES",
             help="Comma-separated group of variables; repeat from causes to effects.",
             rich_help_panel=KNOWLEDGE,
         ),
     ] = None,
     root: Annotated[
         list[str] | None,
-        typer.Option(help="Variable without parents; repeatable.", rich_help_panel=KNOWLEDGE),
+        typer.Option(
+            metavar="NAME", help="Variable without parents; repeatable.", rich_help_panel=KNOWLEDGE
+        ),
     ] = None,
     allow_degenerate: Annotated[
         bool,
@@ -130,8 +163,8 @@ def learn(
     from outpoint.learning import learn as learn_posterior
     from outpoint.posterior import check_writable, summarize, write_run
 
-    directory = out or _free_directory(data)
-    dataset = load_dataset(data, types=_parse_types(types))
+    dataset = load_dataset(data, types=_parse_types(types), separator=_parse_separator(separator))
+    directory = _free_directory(data) if out is None else out
     check_writable(directory, overwrite=overwrite)
     with StageProgress(shown=not quiet and dataset.n_nodes > 16) as progress:
         posterior = learn_posterior(
@@ -142,8 +175,8 @@ def learn(
             seed=seed,
             structure_prior=structure_prior,
             edge_prior=edge_prior,
-            forbidden=[_parse_edge(edge) for edge in forbid or ()],
-            required=[_parse_edge(edge) for edge in require or ()],
+            forbidden=[_parse_edge(edge, dataset.names) for edge in forbid or ()],
+            required=[_parse_edge(edge, dataset.names) for edge in require or ()],
             tiers=[_parse_group(group) for group in tier] if tier else None,
             roots=root or (),
             allow_degenerate=allow_degenerate,
@@ -160,7 +193,7 @@ def learn(
 
 def _free_directory(data: str) -> Path:
     """``outpoint-run-NAME``, with a number if there is one already."""
-    stem = Path(data).name.split(".")[0] or "data"
+    stem = Path(data).name.split(".")[0][:100] or "data"
     first = Path(f"outpoint-run-{stem}")
     number = 2
     directory = first
@@ -184,15 +217,30 @@ def _parse_types(types: list[str] | None) -> Any:
     return chosen
 
 
-def _parse_edge(text: str) -> tuple[str, str]:
-    parent, arrow, child = text.partition("->")
-    if not arrow or not parent.strip() or not child.strip():
+def _parse_separator(text: str | None) -> str | None:
+    return "\t" if text in ("tab", "\\t") else text
+
+
+def _parse_edge(text: str, names: Sequence[str]) -> tuple[str, str]:
+    """Parent and child of 'A->B'; names that hold an arrow themselves are tried at each arrow."""
+    parts = text.split("->")
+    splits = [
+        ("->".join(parts[:i]).strip(), "->".join(parts[i:]).strip()) for i in range(1, len(parts))
+    ]
+    known = [split for split in splits if split[0] in names and split[1] in names]
+    edge = (known or splits or [("", "")])[0]
+    if not edge[0] or not edge[1]:
         raise OptionError(f"an edge is written 'A->B', not {text!r}.")
-    return parent.strip(), child.strip()
+    return edge
 
 
 def _parse_group(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """Names separated by commas; a name that holds a comma is put in double quotes."""
+    fields = next(csv.reader([text], skipinitialspace=True), [])
+    group = [name.strip() for name in fields if name.strip()]
+    if not group:
+        raise OptionError(f"a tier is a list of columns such as 'age,sex', not {text!r}.")
+    return group
 
 
 def _score(name: str, standardize: bool, equivalent_sample_size: float | None) -> Any:

@@ -8,11 +8,15 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from outpoint.cli.text import printable
 from outpoint.data import Dataset
 from outpoint.posterior import Posterior
 
 N_EDGES_SHOWN = 15
 LABEL_WIDTH = 10
+PROBABILITIES_WIDTH = 28
+FILE_WIDTH = 10_000
+"""In a file or a pipe nothing is cut to the width of a screen."""
 SCORE_NAMES = {"bge": "BGe", "bdeu": "BDeu"}
 
 
@@ -57,32 +61,38 @@ class StageProgress:
 def print_summary(posterior: Posterior, data: Dataset, directory: Path, asked_method: str) -> None:
     """Data, model, evidence, strongest edges, verdict, files."""
     console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = FILE_WIDTH
     info = posterior.info
     kind = "continuous" if data.is_continuous else "categorical"
     score = SCORE_NAMES.get(info.score, info.score)
     why = " (few enough variables to sum over all DAGs)" if asked_method == "auto" else ""
+    parents = "1 parent" if info.max_parents == 1 else f"{info.max_parents} parents"
     lines = {
         "Data": f"{info.source}: {data.n_obs} observations of {data.n_nodes} {kind} variables",
-        "Model": f"{score} score, {info.structure_prior} prior, at most {info.max_parents} parents",
+        "Model": f"{score} score, {info.structure_prior} prior, at most {parents}",
         "Method": f"{posterior.method}{why}, {info.elapsed_seconds:.2f} s",
-        "Evidence": f"log {posterior.log_evidence:.4f}; best DAG log {posterior.map_log_score:.4f}"
-        f" with probability {posterior.map_probability:.3g}",
+        "Evidence": f"log evidence {posterior.log_evidence:.4f}",
+        "Best DAG": f"log score {posterior.map_log_score:.4f}, "
+        f"probability {posterior.map_probability:.3g}",
     }
     for label, line in lines.items():
         _print_line(console, label, line)
     console.print()
-    console.print(_strongest_edges(posterior))
+    console.print(_strongest_edges(posterior, console.width))
     console.print()
     _print_line(console, "Verdict", posterior.verdict)
     _print_line(console, "Files", f"{directory}/ (edges.csv, summary.json, map.dot)")
 
 
 def _print_line(console: Console, label: str, line: str) -> None:
-    console.print(Text.assemble((f"{label:<{LABEL_WIDTH}}", "bold"), line), soft_wrap=True)
+    console.print(
+        Text.assemble((f"{label:<{LABEL_WIDTH}}", "bold"), printable(line)), soft_wrap=True
+    )
 
 
-def _strongest_edges(posterior: Posterior) -> Table:
-    """The edges most likely to be there in this direction, and how likely the other way."""
+def _strongest_edges(posterior: Posterior, width: int) -> Table:
+    """The most probable edges, each pair in its more probable direction."""
     table = Table(box=None, pad_edge=False, title_justify="left")
     table.add_column("strongest edges")
     table.add_column("P(edge)", justify="right")
@@ -94,10 +104,24 @@ def _strongest_edges(posterior: Posterior) -> Table:
             edges["parent"], edges["child"], edges["probability"], strict=True
         )
     }
-    for parent, child in list(probability)[:N_EDGES_SHOWN]:
+    ranked = list(probability)
+    place = {edge: position for position, edge in enumerate(ranked)}
+    forward = [(u, v) for u, v in ranked if place[u, v] < place[v, u]]
+    for parent, child in forward[:N_EDGES_SHOWN]:
         table.add_row(
-            Text(f"{parent} -> {child}", overflow="ellipsis", no_wrap=True),
+            Text(
+                f"{_clip(parent, width)} -> {_clip(child, width)}",
+                overflow="ellipsis",
+                no_wrap=True,
+            ),
             f"{probability[parent, child]:.3f}",
             f"{probability[child, parent]:.3f}",
         )
     return table
+
+
+def _clip(name: str, width: int) -> str:
+    """A name as shown; two of them and the probabilities fit into ``width``."""
+    shown = printable(name)
+    room = max(8, (width - PROBABILITIES_WIDTH) // 2)
+    return shown if len(shown) <= room else shown[: room - 1] + "…"

@@ -11,6 +11,7 @@ position into words.
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -65,7 +66,7 @@ def validate_types(types: object, names: Sequence[str]) -> dict[str, Kind]:
         if kind not in ("continuous", "categorical"):
             raise OptionError(
                 f"The type {kind!r} is unknown; use 'continuous' or 'categorical', "
-                "for all columns or in a dictionary by column."
+                "for all columns or by column."
             )
     return asked
 
@@ -255,7 +256,8 @@ def _refuse_infinite(name: str, where: str, text: str) -> NoReturn:
 
 def _override(name: str) -> str:
     """The option that declares a column categorical, ready to be copied."""
-    return f'types={{{json.dumps(name, ensure_ascii=False)}: "categorical"}}'
+    option = shlex.quote(f"{name}=categorical")
+    return f'types={{{json.dumps(name, ensure_ascii=False)}: "categorical"}} (--type {option})'
 
 
 def _clip(text: str) -> str:

@@ -144,7 +144,8 @@ def _validate_header(names: tuple[str, ...], shown: str, separator: str) -> None
     if len(names) == 1:
         raise DataError(
             f"The file {shown} has one column ({names[0][:40]!r}), but outpoint needs at least two "
-            "variables; if its columns are separated by an unusual character, give separator=."
+            "variables; if its columns are separated by an unusual character, "
+            "give separator= (--separator)."
         )
     width = len(names)
     counting = [tuple(str(i + first) for i in range(width)) for first in (0, 1)]

@@ -38,7 +38,10 @@ def require_feasible(n_nodes: int, memory_limit: float | None = None) -> None:
     if needed is not None and (limit is None or needed <= limit):
         return
     size = f"about {needed / 2**30:.1f} GB of memory" if needed else "far too much memory"
-    room = f", and {limit / 2**30:.1f} GB are free" if limit is not None and needed else ""
+    room = ""
+    if limit is not None and needed:
+        what = "are free" if memory_limit is None else "are allowed"
+        room = f", and {limit / 2**30:.1f} GB {what}"
     raise TooLargeError(
         f"the exact posterior of {n_nodes} variables needs {size}{room}: use fewer variables"
         f" (it is practical up to about 22)."

@@ -1,16 +1,21 @@
 """A run on disk: ``edges.csv``, ``summary.json`` and ``map.dot`` in one directory.
 
-The directory appears complete or not at all: everything is written beside it and renamed.
+A new directory appears complete or not at all: everything is written beside it and renamed. In a
+directory that is there already (empty, or an earlier run to be replaced) the finished files are
+moved into place one by one; the directory itself is kept, as it may be a link, a mounted volume or
+the place where the user is working.
 """
 
 import json
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from outpoint.errors import OptionError
 from outpoint.posterior.posterior import Posterior
+
+RUN_FILES = ("edges.csv", "map.dot", "summary.json")
+"""Everything a run consists of, in the order in which it is moved into place."""
 
 
 def summarize(posterior: Posterior) -> dict[str, Any]:
@@ -38,39 +43,67 @@ def summarize(posterior: Posterior) -> dict[str, Any]:
 
 def check_writable(directory: Path, *, overwrite: bool) -> None:
     """Refuse, before any work is done, a place where the run cannot be written."""
-    if directory.exists() and not directory.is_dir():
-        raise OptionError(f"{directory} is a file; --out names a directory.")
-    if directory.exists() and any(directory.iterdir()):
-        if not overwrite:
-            raise OptionError(f"{directory} already exists: choose another --out or --overwrite.")
-        if not (directory / "summary.json").exists():
-            raise OptionError(
-                f"{directory} holds other files and no earlier run: choose another --out."
-            )
     try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=directory.parent).close()
+        _check_content(directory, overwrite)
+        tempfile.TemporaryFile(dir=_existing(directory)).close()
     except OSError as error:
-        raise OptionError(f"cannot write to {directory.parent}: {error.strerror}.") from None
+        raise OptionError(_failure(directory, error)) from None
 
 
 def write_run(posterior: Posterior, directory: Path, *, overwrite: bool = False) -> None:
     """Write the run to ``directory``."""
     check_writable(directory, overwrite=overwrite)
+    summary = json.dumps(summarize(posterior), indent=2, ensure_ascii=False, allow_nan=False)
     try:
-        staging = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
+        place = directory if directory.exists() else directory.parent
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".outpoint-", dir=place) as private:
+            staging = Path(private) / "run"
+            staging.mkdir()
+            posterior.diagnostics().to_csv(staging / "edges.csv", index=False)
+            (staging / "map.dot").write_text(posterior.map_dag.to_dot(), encoding="utf-8")
+            (staging / "summary.json").write_text(summary + "\n", encoding="utf-8")
+            _publish(staging, directory)
     except OSError as error:
-        raise OptionError(f"cannot write to {directory.parent}: {error.strerror}.") from None
-    try:
-        posterior.diagnostics().to_csv(staging / "edges.csv", index=False)
-        summary = json.dumps(summarize(posterior), indent=2, ensure_ascii=False, allow_nan=False)
-        (staging / "summary.json").write_text(summary + "\n", encoding="utf-8")
-        (staging / "map.dot").write_text(posterior.map_dag.to_dot(), encoding="utf-8")
-        staging.chmod(0o755)
-        if directory.exists():
-            shutil.rmtree(directory)
+        raise OptionError(_failure(directory, error)) from None
+
+
+def _publish(staging: Path, directory: Path) -> None:
+    """Move the finished files: the directory at once, or file by file into an existing one."""
+    if not directory.exists():
         staging.rename(directory)
-    except OSError as error:
-        raise OptionError(f"cannot write the run to {directory}: {error.strerror}.") from None
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        return
+    for name in RUN_FILES:
+        (staging / name).replace(directory / name)
+
+
+def _check_content(directory: Path, overwrite: bool) -> None:
+    """A run goes to a new or empty directory; nothing but an earlier run is ever replaced."""
+    if not directory.exists() and not directory.is_symlink():
+        return
+    if not directory.is_dir():
+        raise OptionError(f"{directory} is a file; choose another directory for the run (--out).")
+    content = sorted(path.name for path in directory.iterdir())
+    others = [name for name in content if name not in RUN_FILES]
+    if others:
+        raise OptionError(
+            f"{directory} holds other files (such as {others[0]!r}), which a run must not mix "
+            "with: choose another directory for the run (--out)."
+        )
+    if content and not overwrite:
+        raise OptionError(
+            f"{directory} holds an earlier run: choose another directory (--out), or replace "
+            "the run with --overwrite."
+        )
+
+
+def _existing(directory: Path) -> Path:
+    """The directory itself, or its nearest ancestor that exists."""
+    while not directory.exists() and directory != directory.parent:
+        directory = directory.parent
+    return directory
+
+
+def _failure(directory: Path, error: OSError) -> str:
+    why = error.strerror or error
+    return f"cannot write to {directory} ({why}): choose another directory for the run (--out)."

@@ -36,7 +36,7 @@ class RunInfo:
     elapsed_seconds: float
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Posterior:
     """The posterior over DAGs, computed exactly.
 
@@ -53,12 +53,12 @@ class Posterior:
         """Names of the variables."""
         return self.solution.table.names
 
-    @cached_property
+    @property
     def edge_probabilities(self) -> pd.DataFrame:
         """Posterior probability of every edge, [parent, child]."""
         return self._square(self.solution.edges, "parent", "child")
 
-    @cached_property
+    @property
     def ancestor_probabilities(self) -> pd.DataFrame:
         """Posterior probability that the row variable is an ancestor of the column variable."""
         return self._square(self.solution.ancestors, "ancestor", "descendant")
@@ -91,9 +91,10 @@ class Posterior:
     @property
     def verdict(self) -> str:
         """How far the numbers can be trusted, in words."""
+        limit = self.info.max_parents
         return (
-            "exact: every probability is computed over all DAGs with at most "
-            f"{self.info.max_parents} parents per node; no sampling, nothing to converge "
+            f"exact: every probability is computed over all DAGs with at most {limit} "
+            f"parent{'s' if limit > 1 else ''} per node; no sampling, nothing to converge "
             f"(internal checks agree to {max(self.solution.discrepancy, 1e-16):.0e})."
         )
 
@@ -120,7 +121,7 @@ class Posterior:
 
         names = list(self.names)
         return xr.DataArray(
-            self._sample(n_draws)[0][None],
+            self._sample(n_draws)[0][None].copy(),
             dims=("chain", "draw", "parent", "child"),
             coords={"chain": [0], "parent": names, "child": names},
             name="dag",
@@ -133,7 +134,7 @@ class Posterior:
 
         scores = self._sample(DEFAULT_DRAWS)[1]
         return xr.DataArray(
-            scores[None], dims=("chain", "draw"), coords={"chain": [0]}, name="log_score"
+            scores[None].copy(), dims=("chain", "draw"), coords={"chain": [0]}, name="log_score"
         )
 
     def iter_dags(self, n_draws: int = DEFAULT_DRAWS) -> Iterator[Dag]:
@@ -143,6 +144,8 @@ class Posterior:
 
     def probability(self, feature: Callable[[Dag], Any], n_draws: int = DEFAULT_DRAWS) -> float:
         """Posterior mean of a function of the DAG (true or false, or a number), from draws."""
+        if not callable(feature):
+            raise OptionError(f"a feature is a function of a Dag, not {feature!r}.")
         return float(np.mean([float(feature(dag)) for dag in self.iter_dags(n_draws)]))
 
     def diagnostics(self) -> pd.DataFrame:
@@ -176,11 +179,11 @@ class Posterior:
         )
 
     def _node(self, node: str | int) -> int:
-        if isinstance(node, str):
-            if node not in self.names:
-                raise OptionError(f"{node!r} is not one of the variables.")
-            return self.names.index(node)
-        return int(node)
+        if node in self.names:
+            return self.names.index(str(node))
+        if isinstance(node, int) and 0 <= node < len(self.names):
+            return node
+        raise OptionError(f"{node!r} is not one of the variables.")
 
     def _square(self, values: NDArray[np.float64], rows: str, columns: str) -> pd.DataFrame:
         import pandas as pd
@@ -194,8 +197,8 @@ class Posterior:
 
     def _sample(self, n_draws: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Draws and their scores; the same seed and number always give the same draws."""
-        if n_draws < 1:
-            raise OptionError(f"n_draws must be at least 1, not {n_draws}.")
+        if not isinstance(n_draws, int) or isinstance(n_draws, bool) or n_draws < 1:
+            raise OptionError(f"n_draws must be a whole number from 1, not {n_draws!r}.")
         if n_draws not in self._draws:
             rng = np.random.default_rng(self.info.seed)
             dags = self.solution.sample(n_draws, rng)

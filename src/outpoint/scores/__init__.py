@@ -17,7 +17,7 @@ SCORES = {"bge": BGe, "bdeu": BDeu}
 def resolve_score(score: Any, data: Dataset) -> LocalScore:
     """The score object meant by a name, by "auto" (from the kind of data), or by itself."""
     if not isinstance(score, str):
-        if not hasattr(score, "bind"):
+        if isinstance(score, type) or not hasattr(score, "bind"):
             raise OptionError(
                 f"a score is a name, BGe(), BDeu() or CustomScore(fn), not {score!r}."
             )

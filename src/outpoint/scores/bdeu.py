@@ -20,8 +20,10 @@ from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError
 from outpoint.kernels import kernel
 from outpoint.scores.base import SetScorer
-from outpoint.scores.checks import refuse_degenerate
+from outpoint.scores.checks import is_positive_number, refuse_degenerate
 from outpoint.scores.families import Members, Scores
+
+MAX_LEVELS = 5000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,9 +33,10 @@ class BDeu:
     equivalent_sample_size: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.equivalent_sample_size < np.inf:
+        if not is_positive_number(self.equivalent_sample_size):
             raise OptionError(
-                f"BDeu needs a positive equivalent sample size, not {self.equivalent_sample_size}."
+                "BDeu needs a positive equivalent sample size, "
+                f"not {self.equivalent_sample_size!r}."
             )
 
     @property
@@ -50,6 +53,12 @@ class BDeu:
             raise DataError(
                 f"BDeu needs categorical columns, but {named[0]!r} is numeric: "
                 "discretise it first (Dataset.discretized) or declare it categorical."
+            )
+        largest = int(data.cardinalities.argmax())
+        if data.cardinalities[largest] > MAX_LEVELS:
+            raise DataError(
+                f"column {data.names[largest]!r} has more than {MAX_LEVELS} levels, too many for "
+                "BDeu: drop it if it is an identifier, or group its values."
             )
         refuse_degenerate(data, "BDeu", allow_degenerate)
         return BDeuScorer(data.codes, data.cardinalities, self.equivalent_sample_size)
@@ -110,7 +119,7 @@ def _score_sets(columns, counts, cardinalities, sample_size, members, out, start
     """
     size = members.shape[1]
     n_rows = counts.size
-    seen = np.full(n_rows * cardinalities.max(), -1, dtype=np.int64)
+    seen = np.full(1024, -1, dtype=np.int64)
     configuration = np.zeros((size + 1, n_rows), dtype=np.int64)
     n_configurations = np.ones(size + 1, dtype=np.int64)
     n_cells = np.ones(size + 1)
@@ -123,6 +132,10 @@ def _score_sets(columns, counts, cardinalities, sample_size, members, out, start
         for i in range(stale - 1, -1, -1):
             node = members[row, i]
             n_cells[i] = n_cells[i + 1] * cardinalities[node]
+            if seen.size < n_configurations[i + 1] * cardinalities[node]:
+                seen = np.full(
+                    2 * n_configurations[i + 1] * cardinalities[node], -1, dtype=np.int64
+                )
             n_configurations[i] = _refine(
                 configuration[i + 1], columns[node], cardinalities[node], seen, configuration[i]
             )

@@ -7,6 +7,9 @@ determinants, one of R on the family and one of R on the parents alone:
 
     s(v, Pa) = F(Pa + v) - F(Pa),   F(X) = c(|X|) - (alpha_w - n + |X| + N)/2 log det R[X].
 
+R = A + c m m' with A = T0 + S and m the mean. Columns far from 0 would drown S in c m m'; then
+log det R[X] is computed as log det A[X] + log(1 + c m' A[X]^-1 m).
+
 The prior mean is 0 and the data are neither centred nor scaled, so the score depends on the
 units and the location of every column, as in the paper. ``standardize=True`` removes that.
 """
@@ -21,7 +24,7 @@ from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError
 from outpoint.kernels import kernel
 from outpoint.scores.base import SetScorer
-from outpoint.scores.checks import refuse_degenerate
+from outpoint.scores.checks import is_positive_number, refuse_degenerate
 from outpoint.scores.families import Members, Scores
 
 
@@ -39,8 +42,10 @@ class BGe:
     standardize: bool = False
 
     def __post_init__(self) -> None:
-        if not self.alpha_mu > 0:
-            raise OptionError(f"BGe needs alpha_mu > 0, not {self.alpha_mu}.")
+        if not is_positive_number(self.alpha_mu):
+            raise OptionError(f"BGe needs a positive number alpha_mu, not {self.alpha_mu!r}.")
+        if self.alpha_w is not None and not is_positive_number(self.alpha_w):
+            raise OptionError(f"BGe needs a positive number alpha_w, not {self.alpha_w!r}.")
 
     @property
     def name(self) -> str:
@@ -86,22 +91,29 @@ class BGeScorer(SetScorer):
         t = alpha_mu * (alpha_w - n - 1) / (alpha_mu + 1)
         mean = values.mean(axis=0)
         centred = values - mean
-        shrink = alpha_mu * n_obs / (alpha_mu + n_obs)
-        posterior = t * np.eye(n) + centred.T @ centred + shrink * np.outer(mean, mean)
-        if not np.isfinite(posterior).all():
+        with np.errstate(over="ignore", invalid="ignore"):
+            scatter = t * np.eye(n) + centred.T @ centred
+            shift = np.sqrt(alpha_mu * n_obs / (alpha_mu + n_obs)) * mean
+            representable = np.isfinite(scatter).all() and np.isfinite(shift @ shift)
+        if not representable:
             raise DataError("the values are too large for BGe: rescale the columns first.")
-        self._posterior = posterior
+        if (shift**2 <= scatter.diagonal()).all():  # no mean dominates: R itself will do
+            scatter += np.outer(shift, shift)
+            shift[:] = 0.0
+        self._scatter = scatter
+        self._shift = shift
         self._floor = float(t)
         sizes = np.arange(n + 1)
         self._weights = (alpha_w - n + sizes + n_obs) / 2.0
         self._constants = _size_constants(n, n_obs, alpha_mu, alpha_w, t)
-        for array in (self._posterior, self._weights, self._constants):
+        for array in (self._scatter, self._shift, self._weights, self._constants):
             array.flags.writeable = False
 
     def score_sets(self, members: Members, out: Scores, start: int, stop: int) -> None:
         """Write F of the rows ``start..stop`` of ``members``."""
         _score_sets(
-            self._posterior,
+            self._scatter,
+            self._shift,
             self._floor,
             self._weights,
             self._constants,
@@ -130,33 +142,45 @@ def _size_constants(
 
 
 @kernel
-def _score_sets(posterior, floor, weights, constants, members, out, start, stop):
-    """F of each set, from a factorisation with diagonal pivoting.
+def _score_sets(scatter, shift, floor, weights, constants, members, out, start, stop):
+    """F of each set, by elimination with the largest pivot first.
 
-    Collinear columns make R nearly singular, and the largest pivot first loses the least. No
-    pivot of R = T0 + ... can be below t, the ``floor``, so rounding cannot make it negative.
+    No pivot of A = T0 + S can be below t, the ``floor``, so rounding cannot make one negative
+    however collinear the columns.
     """
     size = members.shape[1]
     a = np.empty((size, size))
+    b = np.empty(size)
     for row in range(start, stop):
         for i in range(size):
+            b[i] = shift[members[row, i]]
             for j in range(i + 1):
-                a[i, j] = a[j, i] = posterior[members[row, i], members[row, j]]
+                a[i, j] = a[j, i] = scatter[members[row, i], members[row, j]]
         log_det = 0.0
+        shifted = 1.0
         for step in range(size):
-            best = step
-            for i in range(step + 1, size):
-                if a[i, i] > a[best, best]:
-                    best = i
-            if best != step:
-                for j in range(step, size):
-                    a[step, j], a[best, j] = a[best, j], a[step, j]
-                for j in range(step, size):
-                    a[j, step], a[j, best] = a[j, best], a[j, step]
+            _move_largest_pivot(a, b, step)
             pivot = max(a[step, step], floor)
             log_det += np.log(pivot)
+            shifted += b[step] * b[step] / pivot
             for i in range(step + 1, size):
                 factor = a[i, step] / pivot
+                b[i] -= factor * b[step]
                 for j in range(step + 1, size):
                     a[i, j] -= factor * a[step, j]
-        out[row] = constants[size] - weights[size] * log_det
+        out[row] = constants[size] - weights[size] * (log_det + np.log(shifted))
+
+
+@kernel
+def _move_largest_pivot(a, b, step):
+    """Swap rows and columns so that the largest diagonal entry left stands at ``step``."""
+    best = step
+    for i in range(step + 1, b.size):
+        if a[i, i] > a[best, best]:
+            best = i
+    if best != step:
+        b[step], b[best] = b[best], b[step]
+        for j in range(step, b.size):
+            a[step, j], a[best, j] = a[best, j], a[step, j]
+        for j in range(step, b.size):
+            a[j, step], a[j, best] = a[j, best], a[j, step]

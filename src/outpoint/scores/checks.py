@@ -1,5 +1,10 @@
 """Data on which a score is defined but says little: refused, unless the user insists."""
 
+from math import inf
+from typing import Any
+
+import numpy as np
+
 from outpoint.data import Dataset
 from outpoint.errors import DataError
 
@@ -36,3 +41,10 @@ def refuse_degenerate(data: Dataset, score: str, allowed: bool) -> None:
             f"the table has fewer rows ({data.n_obs}) than columns ({data.n_nodes}): {score} stays "
             f"defined, but its prior would decide most edges: drop columns, {_GO_ON}."
         )
+
+
+def is_positive_number(value: Any) -> bool:
+    """Whether a setting is a finite number above 0."""
+    if isinstance(value, bool) or not isinstance(value, float | int | np.number):
+        return False
+    return bool(0 < value < inf)

@@ -8,6 +8,7 @@ DAGs: under the uniform prior every DAG has weight 1.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import comb, log
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,7 @@ def build_prior(
     _refuse_common(names, must, never, "both required and forbidden")
     _forbid_tiers(index, tiers, never)
     _refuse_common(names, must, never, "required but points against the tiers")
-    for root in roots:
+    for root in _listed(roots, "roots is a list of column names"):
         never[:, _lookup(index, root, "roots")] = True
     _refuse_common(names, must, never, "required but its child is declared a root")
     log_odds = _edge_log_odds(names, edge_prior, must, never)
@@ -112,11 +113,19 @@ def _lookup(index: dict[str, int], name: str, what: str) -> int:
         raise OptionError(f"{what} names {name!r}, which is not a column of the data.") from None
 
 
+def _listed(items: Any, what: str) -> list[Any]:
+    """The items of a collection; a string, or no collection at all, is a mistake."""
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise OptionError(f"{what}, not {items!r}.")
+    return list(items)
+
+
 def _edge_matrix(index: dict[str, int], edges: Edges, what: str) -> NDArray[np.bool_]:
     matrix = np.zeros((len(index), len(index)), dtype=np.bool_)
-    for edge in edges:
-        if isinstance(edge, str) or len(edge) != 2:
-            raise OptionError(f"{what} edges are pairs (parent, child), not {edge!r}.")
+    pairs = f"{what} edges are pairs (parent, child)"
+    for edge in _listed(edges, pairs):
+        if len(_listed(edge, pairs)) != 2:
+            raise OptionError(f"{pairs}, not {edge!r}.")
         parent, child = (_lookup(index, name, f"{what} edge") for name in edge)
         if parent == child:
             raise OptionError(f"{what} edge {edge[0]!r} -> {edge[1]!r} joins a node to itself.")
@@ -139,10 +148,9 @@ def _forbid_tiers(
     if tiers is None:
         return
     tier_of: dict[int, int] = {}
-    for level, tier in enumerate(tiers):
-        if isinstance(tier, str):
-            raise OptionError("tiers is a list of lists of column names, causes first.")
-        for name in tier:
+    groups = "tiers is a list of lists of column names, causes first"
+    for level, tier in enumerate(_listed(tiers, groups)):
+        for name in _listed(tier, groups):
             node = _lookup(index, name, "tiers")
             if node in tier_of:
                 raise OptionError(f"{name!r} stands in two tiers.")
@@ -161,7 +169,7 @@ def _edge_log_odds(
     if edge_prior is None:
         return np.zeros((n, n))
     if np.ndim(edge_prior) == 0:
-        if isinstance(edge_prior, str) or not 0 < float(edge_prior) < 1:
+        if not isinstance(edge_prior, Real) or not 0 < float(edge_prior) < 1:
             raise OptionError(f"an edge prior is a probability between 0 and 1, not {edge_prior}.")
         probability = np.full((n, n), float(edge_prior))
     else:
@@ -181,7 +189,10 @@ def _aligned(names: Sequence[str], table: Any) -> NDArray[np.float64]:
         if set(table.index) != set(names) or set(table.columns) != set(names):
             raise OptionError("the edge prior's rows and columns must be the columns of the data.")
         table = table.loc[list(names), list(names)]
-    array = np.array(table, dtype=np.float64)
+    try:
+        array = np.array(table, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError("the edge prior must be a table of probabilities.") from None
     if array.shape != (len(names), len(names)):
         raise OptionError(
             f"the edge prior has shape {array.shape}, but there are {len(names)} variables."

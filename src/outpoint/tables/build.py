@@ -1,6 +1,9 @@
 """From a score and a prior to the table of all families."""
 
 from math import comb
+from typing import Any
+
+import numpy as np
 
 from outpoint.errors import OptionError, TooLargeError
 from outpoint.scores import FamilyScorer, StructurePrior
@@ -12,6 +15,8 @@ from outpoint.tables.table import ScoreTable
 
 ALL_CANDIDATES_UP_TO = 16
 """With at most this many other nodes, all of them are candidate parents."""
+
+MAX_CANDIDATES = 28
 
 MAX_FAMILIES = 40_000_000
 """Most families that are scored one by one; beyond, large sets must lie within the candidates."""
@@ -25,11 +30,11 @@ def default_max_parents(n_nodes: int) -> int:
     return n_nodes - 1 if n_nodes <= 20 else 3
 
 
-def check_max_parents(n_nodes: int, max_parents: int | None) -> int:
+def check_max_parents(n_nodes: int, max_parents: Any) -> int:
     """The limit to use, or a refusal."""
     if max_parents is None:
         return default_max_parents(n_nodes)
-    if isinstance(max_parents, bool) or int(max_parents) != max_parents:
+    if isinstance(max_parents, bool) or not isinstance(max_parents, int | np.integer):
         raise OptionError(f"max_parents is a whole number, not {max_parents!r}.")
     if not 1 <= max_parents <= n_nodes - 1:
         raise OptionError(
@@ -64,9 +69,12 @@ def build_table(
     """
     n = len(names)
     n_candidates = default_candidates(n) if n_candidates is None else min(n_candidates, n - 1)
-    if n_candidates > 28:
+    if n_candidates < 0:
+        raise OptionError(f"n_candidates must not be negative, but is {n_candidates}.")
+    if n_candidates > MAX_CANDIDATES:
         raise TooLargeError(
-            f"a dense table over {n_candidates} candidate parents does not fit; use at most 28."
+            f"a dense table over {n_candidates} candidate parents does not fit; "
+            f"use at most {MAX_CANDIDATES}."
         )
     max_required = int(prior.required.sum(axis=0).max())
     if max_required > n_candidates:

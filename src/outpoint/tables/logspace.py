@@ -14,11 +14,10 @@ def log_add(a, b):
     """log(exp(a) + exp(b)), exact to rounding, -inf allowed."""
     if a < b:
         a, b = b, a
-    gap = b - a
-    # Below e^-40 the smaller term cannot change a double; -inf - -inf is nan and ends here too.
-    if not gap > -40.0:
+    # Below e^-40 the smaller term cannot change a double.
+    if b == -np.inf or b < a - 40.0:
         return a
-    return a + np.log1p(np.exp(gap))
+    return a + np.log1p(np.exp(b - a))
 
 
 @kernel

@@ -33,6 +33,14 @@ class OutsideSets(NamedTuple):
     log_tail: NDArray[np.float64]
 
 
+class OutsideIndex(NamedTuple):
+    """Row ``v * n + u``: places in ``OutsideSets`` of the sets of v that contain u, best first."""
+
+    start: NDArray[np.int64]
+    place: NDArray[np.int32]
+    log_tail: NDArray[np.float64]
+
+
 def rank_dense(dense: NDArray[np.float64]) -> RankedMasks:
     """Sort the dense scores of every node."""
     masks = []
@@ -42,7 +50,7 @@ def rank_dense(dense: NDArray[np.float64]) -> RankedMasks:
     start = _starts(masks)
     mask = np.concatenate(masks)
     score = np.concatenate([scores[m] for scores, m in zip(dense, masks, strict=True)])
-    return _frozen(RankedMasks(start, mask, score, _log_tails(start, score)))
+    return _frozen(RankedMasks(start, mask, score, log_tails(start, score)))
 
 
 def rank_outside(
@@ -74,7 +82,72 @@ def rank_outside(
         scores.append(row[chosen])
     start = _starts(scores)
     score = np.concatenate(scores)
-    return _frozen(OutsideSets(start, np.concatenate(members), score, _log_tails(start, score)))
+    return _frozen(OutsideSets(start, np.concatenate(members), score, log_tails(start, score)))
+
+
+def rank_containing(ranked: RankedMasks, n_candidates: int) -> RankedMasks:
+    """The ranking split up: row ``v * n_candidates + i`` holds v's sets with its i-th candidate."""
+    start = _starts_from(_count_containing(ranked, n_candidates))
+    mask = np.empty(start[-1], dtype=np.uint32)
+    score = np.empty(start[-1])
+    _fill_containing(ranked, n_candidates, start[:-1].copy(), mask, score)
+    return _frozen(RankedMasks(start, mask, score, log_tails(start, score)))
+
+
+def index_outside(outside: OutsideSets) -> OutsideIndex:
+    """Find the outside sets by the nodes they contain."""
+    n = len(outside.start) - 1
+    start = _starts_from(_count_members(outside, n))
+    place = np.empty(start[-1], dtype=np.int32)
+    _fill_members(outside, n, start[:-1].copy(), place)
+    return _frozen(OutsideIndex(start, place, log_tails(start, outside.score[place])))
+
+
+@kernel
+def _count_containing(ranked, n_candidates):
+    n = ranked.start.size - 1
+    counts = np.zeros(n * n_candidates, dtype=np.int64)
+    for node in range(n):
+        for i in range(ranked.start[node], ranked.start[node + 1]):
+            mask = np.int64(ranked.mask[i])
+            for position in range(n_candidates):
+                counts[node * n_candidates + position] += mask >> position & 1
+    return counts
+
+
+@kernel
+def _fill_containing(ranked, n_candidates, free, mask_out, score_out):
+    n = ranked.start.size - 1
+    for node in range(n):
+        for i in range(ranked.start[node], ranked.start[node + 1]):
+            mask = np.int64(ranked.mask[i])
+            for position in range(n_candidates):
+                if mask >> position & 1:
+                    row = node * n_candidates + position
+                    mask_out[free[row]] = ranked.mask[i]
+                    score_out[free[row]] = ranked.score[i]
+                    free[row] += 1
+
+
+@kernel
+def _count_members(outside, n):
+    counts = np.zeros(n * n, dtype=np.int64)
+    for node in range(n):
+        for i in range(outside.start[node], outside.start[node + 1]):
+            for u in outside.members[i]:
+                if u >= 0:
+                    counts[node * n + u] += 1
+    return counts
+
+
+@kernel
+def _fill_members(outside, n, free, place):
+    for node in range(n):
+        for i in range(outside.start[node], outside.start[node + 1]):
+            for u in outside.members[i]:
+                if u >= 0:
+                    place[free[node * n + u]] = i
+                    free[node * n + u] += 1
 
 
 def _padded(sets: NDArray[np.int16], width: int) -> NDArray[np.int16]:
@@ -84,7 +157,11 @@ def _padded(sets: NDArray[np.int16], width: int) -> NDArray[np.int16]:
 
 
 def _starts(parts):
-    return np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+    return _starts_from([len(part) for part in parts])
+
+
+def _starts_from(counts):
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def _frozen(ranked):
@@ -94,7 +171,8 @@ def _frozen(ranked):
 
 
 @kernel
-def _log_tails(start, score):
+def log_tails(start, score):
+    """Log sum of each entry and all after it within its row."""
     out = np.empty_like(score)
     for node in range(start.size - 1):
         tail = -np.inf

@@ -1,0 +1,203 @@
+"""Bad input on the command line: exit code 2, one sentence that helps, and nothing written."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import NUMBERS, Run, listing, table
+
+WIDE = table(",".join(f"v{i}" for i in range(40)), np.random.default_rng(1).normal(size=(50, 40)))
+TWICE = np.column_stack([NUMBERS, NUMBERS[:, 2]])
+CONSTANT = np.column_stack([NUMBERS, np.full(30, 2.5)])
+MIXED = "x,y,z\n" + "".join(f"{i / 7:.3f},{'uvw'[i % 3]},{i % 2 + 0.5}\n" for i in range(12))
+
+# the content of the file, then fragments that the message must contain
+BAD_FILES: dict[str, tuple[str | bytes, list[str]]] = {
+    "empty": ("", ["bad.csv", "is empty", "header"]),
+    "header only": ("a,b,c\n", ["bad.csv", "no data rows"]),
+    "one column": ("a\n1.5\n2\n", ["one column ('a')", "at least two", "--separator"]),
+    "missing": ("a,b\n1.5,2\n3,\n4,NA\n", ["'b'", "2 missing values", "row 2 (line 3)", "impute"]),
+    "infinite": ("a,b\n1.5,2\n3,inf\n", ["'b'", "infinite", "row 2", "correct"]),
+    "text among numbers": (
+        "a,b\n1.5,2\n3,oops\n4,5\n",
+        ["text in a numeric column", "'b'", "'oops'", "--type b=categorical"],
+    ),
+    "hint for a difficult name": (
+        "a,it is\n1.5,2\n3,oops\n4,5\n",
+        ["--type 'it is=categorical'"],
+    ),
+    "constant": (table("a,b,c,d,e", CONSTANT), ["'e'", "constant", "--allow-degenerate"]),
+    "identical": (
+        table("a,b,c,d,e", TWICE),
+        ["'c' and 'e' are identical", "BGe stays defined", "tell the two apart", "drop one"],
+    ),
+    "duplicate names": ("a,b,a\n1.5,2,3\n4,5,6\n", ["'a' occurs more than once", "rename"]),
+    "fewer rows than columns": (
+        table(rows=NUMBERS[:3]),
+        ["fewer rows (3) than columns (4)", "--allow-degenerate"],
+    ),
+    "latin-1": ("größe,b\n1.5,2\n".encode("latin-1"), ["bad.csv", "not UTF-8", "save it"]),
+    "binary": (bytes(range(128)) * 3, ["bad.csv", "not a text file"]),
+    "mixed": (MIXED, ["'x'", "'y'", "numeric", "categorical", "drop or recode"]),
+    "short row": ("a,b\n1.5,2\n3\n", ["Line 3", "1 field", "the header has 2"]),
+    "long row": ("a,b\n1.5,2\n3,4,5\n", ["Line 3", "3 fields", "the header has 2"]),
+    "no header": ("1.5,2\n3,4\n", ["header row", "names"]),
+    "name with a line break": (
+        '"two\nlines",b\n1.5,2\n3,oops\n4,5\n',
+        ["'b'", "row 2 (line 4)"],
+    ),
+}
+
+
+def check_refusal(run: Run, words: list[str], fragments: list[str]) -> None:
+    before = listing()
+    outcome = run("learn", *words)
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert outcome.err.startswith("outpoint: ")
+    assert outcome.err.endswith(".\n")
+    assert outcome.err.count("\n") == 1, outcome.err
+    assert "Traceback" not in outcome.err
+    for fragment in fragments:
+        assert fragment in outcome.err
+    assert listing() == before
+
+
+@pytest.mark.parametrize(("content", "fragments"), BAD_FILES.values(), ids=BAD_FILES.keys())
+def test_bad_file(run: Run, content: str | bytes, fragments: list[str]) -> None:
+    Path("bad.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    check_refusal(run, ["bad.csv"], fragments)
+    check_refusal(run, ["bad.csv", "--out", "new/deep/run", "--json"], fragments)
+
+
+BAD_OPTIONS = {
+    "missing file": (["nowhere/data.csv"], ["no file 'nowhere/data.csv'", "check the path"]),
+    "misspelt bundled": (["bostn"], ["'bostn'", "boston, asia"]),
+    "directory": (["."], ["'.' is a directory", "data file"]),
+    "method": (["--method", "magic"], ["unknown method 'magic'", "auto, exact"]),
+    "score": (["--score", "aic"], ["unknown score 'aic'", "auto, bge, bdeu"]),
+    "score of the other kind": (["--score", "bdeu"], ["BDeu needs categorical", "'a'", "numeric"]),
+    "bge of categories": (["asia", "--score", "bge"], ["BGe needs numeric", "'asia'"]),
+    "structure prior": (["--structure-prior", "flat"], ["'flat'", "uniform, fair"]),
+    "type": (["--type", "real"], ["'real' is unknown", "'continuous' or 'categorical'"]),
+    "type of a column": (["--type", "a=real"], ["'real' is unknown"]),
+    "type of no column": (["--type", "zz=continuous"], ["'zz'", "not in the data", "'a', 'b'"]),
+    "two kinds": (["--type", "continuous", "--type", "categorical"], ["--type", "COLUMN=KIND"]),
+    "type of bundled": (["asia", "--type", "categorical"], ["types", "leave the options out"]),
+    "separator": (["--separator", "ab"], ["'ab'", "one character"]),
+    "wrong separator": (["--separator", ";"], ["one column", "'a,b,c,d'"]),
+    "required cycle": (
+        ["--require", "a->b", "--require", "b->c", "--require", "c->a"],
+        ["required edges contradict", "cycle"],
+    ),
+    "required both ways": (["--require", "a->b", "--require", "b->a"], ["contradict", "cycle"]),
+    "required and forbidden": (
+        ["--require", "a->b", "--forbid", "a -> b"],
+        ["a -> b", "both required and forbidden"],
+    ),
+    "required against tiers": (
+        ["--require", "b->a", "--tier", "a", "--tier", "b,c"],
+        ["b -> a", "against the tiers"],
+    ),
+    "required into a root": (["--require", "a->b", "--root", "b"], ["a -> b", "root"]),
+    "required loop": (["--require", "a->a"], ["'a' -> 'a'", "itself"]),
+    "forbidden loop": (["--forbid", "a->a"], ["'a' -> 'a'", "itself"]),
+    "unknown in require": (["--require", "a->zz"], ["required edge", "'zz'", "not a column"]),
+    "unknown in forbid": (["--forbid", "zz->a"], ["forbidden edge", "'zz'", "not a column"]),
+    "unknown in tier": (["--tier", "a,zz"], ["tiers", "'zz'", "not a column"]),
+    "unknown in root": (["--root", "zz"], ["roots", "'zz'", "not a column"]),
+    "in two tiers": (["--tier", "a,b", "--tier", "b"], ["'b'", "two tiers"]),
+    "empty tier": (["--tier", " , "], ["a tier is a list of columns"]),
+    "edge without arrow": (["--forbid", "a,b"], ["'A->B'", "'a,b'"]),
+    "edge backwards": (["--require", "a<-b"], ["'A->B'", "'a<-b'"]),
+    "edge without child": (["--require", "a->"], ["'A->B'", "'a->'"]),
+    "edge without parent": (["--forbid", " ->b"], ["'A->B'", "' ->b'"]),
+    "no parents": (["--max-parents", "0"], ["max_parents", "from 1 to 3", "not 0"]),
+    "negative parents": (["--max-parents", "-1"], ["max_parents", "from 1 to 3", "not -1"]),
+    "many parents": (["--max-parents", "4"], ["from 1 to 3 for 4 variables", "not 4"]),
+    "parents in words": (["--max-parents", "two"], ["--max-parents", "integer"]),
+    "half a parent": (["--max-parents", "1.5"], ["--max-parents", "integer"]),
+    "more required than allowed": (
+        ["--max-parents", "1", "--require", "a->c", "--require", "b->c"],
+        ["c has 2 required parents", "max_parents is 1"],
+    ),
+    "negative seed": (["--seed", "-3"], ["seed", "-3"]),
+    "seed in words": (["--seed", "lucky"], ["--seed", "integer"]),
+    "edge prior 0": (["--edge-prior", "0"], ["between 0 and 1", "0.0"]),
+    "edge prior 1": (["--edge-prior", "1"], ["between 0 and 1", "1.0"]),
+    "edge prior 7": (["--edge-prior", "7"], ["between 0 and 1", "7.0"]),
+    "edge prior nan": (["--edge-prior", "nan"], ["between 0 and 1", "nan"]),
+    "edge prior in words": (["--edge-prior", "high"], ["--edge-prior", "valid"]),
+    "sample size 0": (["asia", "--equivalent-sample-size", "0"], ["positive", "0.0"]),
+    "sample size -1": (["asia", "--equivalent-sample-size", "-1"], ["positive", "-1.0"]),
+    "sample size nan": (["asia", "--equivalent-sample-size", "nan"], ["positive", "nan"]),
+    "sample size of bge": (
+        ["--score", "bge", "--equivalent-sample-size", "1"],
+        ["--equivalent-sample-size belongs to the score bdeu"],
+    ),
+    "standardised bdeu": (
+        ["asia", "--score", "bdeu", "--standardize"],
+        ["--standardize belongs to the score bge"],
+    ),
+    "both settings": (
+        ["asia", "--equivalent-sample-size", "1", "--standardize"],
+        ["--standardize belongs to bge", "--equivalent-sample-size to bdeu"],
+    ),
+    "too many for exact": (["wide.csv", "--method", "exact"], ["40 variables", "22"]),
+    "unknown option": (["--colour"], ["no such option", "--colour", "learn --help"]),
+    "second file": (["data.csv", "other.csv"], ["other.csv", "learn --help"]),
+    "value missing": (["--seed"], ["--seed", "--help"]),
+}
+
+
+@pytest.mark.parametrize(("words", "fragments"), BAD_OPTIONS.values(), ids=BAD_OPTIONS.keys())
+def test_bad_options(run: Run, words: list[str], fragments: list[str]) -> None:
+    Path("wide.csv").write_text(WIDE)
+    names_data = bool(words) and not words[0].startswith("-")
+    check_refusal(run, words if names_data else ["data.csv", *words], fragments)
+
+
+def test_data_are_required(run: Run) -> None:
+    check_refusal(run, [], ["missing argument 'DATA'", "learn --help"])
+
+
+def test_unknown_command(run: Run) -> None:
+    outcome = run("lern", "data.csv")
+    assert (outcome.code, outcome.out, outcome.err.count("\n")) == (2, "", 1)
+    assert "no such command 'lern'" in outcome.err
+
+
+def test_control_characters_do_not_reach_the_terminal(run: Run) -> None:
+    Path("bad.csv").write_text('"a\x1b[31m\nb",b,c\n1.5,2,3\n3,4,1\n5,6,7\n')
+    words = ["bad.csv", "--root", "b", "--require", "a\x1b[31m\nb->b"]
+    check_refusal(run, words, ["a\\x1b[31m\\nb -> b is required but its child is declared a root"])
+    assert "\x1b" not in run("learn", *words).err
+
+
+BAD_PLACES = {
+    "a file in the way": ("data.csv", ["data.csv is a file", "--out"]),
+    "a file as a parent": ("data.csv/run", ["cannot write to data.csv/run", "Not a directory"]),
+    "other files": ("notes", ["notes holds other files", "'diary.txt'", "--out"]),
+    "the directory of the data": (".", ["holds other files", "'data.csv'"]),
+    "a run with other files": ("mixed", ["mixed holds other files", "'diary.txt'"]),
+    "a dangling link": ("link", ["link is a file"]),
+    "an endless name": ("x" * 300, ["cannot write", "name too long"]),
+}
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize(("place", "fragments"), BAD_PLACES.values(), ids=BAD_PLACES.keys())
+def test_unwritable_place(run: Run, place: str, fragments: list[str], overwrite: bool) -> None:
+    for name in ("notes/diary.txt", "mixed/diary.txt", "mixed/summary.json", "mixed/edges.csv"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text("mine")
+    Path("link").symlink_to("nowhere")
+    options = ["--overwrite"] if overwrite else []
+    check_refusal(run, ["data.csv", "--out", place, *options], fragments)
+    assert Path("mixed/summary.json").read_text() == "mine"
+
+
+def test_place_is_refused_before_any_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("outpoint.learning.learn", lambda *a, **k: pytest.fail("worked"))
+    check_refusal(run, ["data.csv", "--out", "data.csv"], ["is a file"])

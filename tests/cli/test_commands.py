@@ -1,0 +1,118 @@
+"""The other commands, and the command line as a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import outpoint as op
+from tests.cli.conftest import COLOURS, Run, listing, table, without_colours
+
+
+def outpoint(directory: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """``python -m outpoint`` in a directory."""
+    inherited = {key: value for key, value in os.environ.items() if key not in COLOURS}
+    return subprocess.run(
+        [sys.executable, "-m", "outpoint", *words],
+        cwd=directory,
+        env={**inherited, **environment},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+
+
+def test_process_success(tmp_path: Path) -> None:
+    done = outpoint(tmp_path, "learn", "asia", "--json", "--seed", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["n_observations"] == 1000
+    assert (tmp_path / "outpoint-run-asia" / "map.dot").exists()
+
+
+def test_process_failure(tmp_path: Path) -> None:
+    done = outpoint(tmp_path, "learn", "nowhere.csv")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "outpoint: There is no file 'nowhere.csv'; check the path.\n"
+    assert listing(tmp_path) == []
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
+def test_process_with_names_the_terminal_cannot_show(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "data.csv").write_text(table("é😀,b,c,d"), encoding="utf-8")
+    done = outpoint(tmp_path, "learn", "data.csv", PYTHONIOENCODING=encoding, COLUMNS="40")
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = "é😀" if encoding == "utf-8" else "\\xe9\\U0001f600"
+    assert shown in done.stdout
+    assert "\x1b" not in done.stdout, "no colours in a pipe"
+    written = (tmp_path / "outpoint-run-data" / "edges.csv").read_text(encoding="utf-8")
+    assert "é😀" in written
+
+
+def test_help_does_not_load_the_numerics(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.argv = ['outpoint', '--help']\n"
+        "from outpoint.cli import main\n"
+        "main()\n"
+        "print([m for m in ('numba', 'pandas', 'numpy', 'xarray') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "Usage: outpoint" in without_colours(done.stdout)
+    assert done.stdout.endswith("[]\n")
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["learn", "--help"]])
+def test_help(run: Run, words: list[str]) -> None:
+    outcome = run(*words)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "Usage: outpoint" in without_colours(outcome.out)
+    assert "learn" in outcome.out
+
+
+def test_help_names_every_option(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    out = without_colours(run("learn", "-h").out)
+    for option in (
+        *("--out", "--overwrite", "--quiet", "--json", "--method", "--score", "--max-parents"),
+        *("--seed", "--standardize", "--equivalent-sample-size", "--type", "--separator"),
+        *("--structure-prior", "--edge-prior", "--forbid", "--require", "--tier", "--root"),
+        "--allow-degenerate",
+    ):
+        assert option in out
+
+
+def test_version(run: Run) -> None:
+    outcome = run("--version")
+    assert (outcome.code, outcome.out) == (0, f"outpoint {op.__version__}\n")
+
+
+def test_list_of_data_sets(run: Run) -> None:
+    outcome = run("datasets")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert [line.split()[0] for line in outcome.out.splitlines()] == ["boston", "asia"]
+
+
+@pytest.mark.parametrize("name", ["boston", "asia"])
+def test_data_set_as_csv(run: Run, name: str) -> None:
+    assert run("datasets", name, "--out", "copy.csv").out == ""
+    printed = run("datasets", name).out
+    assert printed == Path("copy.csv").read_text()
+    from outpoint.data import load_dataset
+
+    assert load_dataset("copy.csv") == op.datasets.load(name)
+
+
+def test_data_set_refusals(run: Run) -> None:
+    before = listing()
+    unknown = run("datasets", "iris", "--out", "iris.csv")
+    assert (unknown.code, unknown.out, unknown.err.count("\n")) == (2, "", 1)
+    assert "'iris'" in unknown.err
+    assert "boston, asia" in unknown.err
+    nowhere = run("datasets", "asia", "--out", "no/such/place.csv")
+    assert (nowhere.code, nowhere.out, nowhere.err.count("\n")) == (2, "", 1)
+    assert "cannot write no/such/place.csv: No such file or directory" in nowhere.err
+    assert listing() == before

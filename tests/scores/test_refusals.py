@@ -1,0 +1,121 @@
+"""Which data a score takes, which score a name means."""
+
+import numpy as np
+import pytest
+
+from outpoint.data import Dataset
+from outpoint.errors import DataError, OptionError
+from outpoint.scores import SCORES, BDeu, BGe, CustomScore, resolve_score
+
+from .helpers import categorical, continuous, dependent_codes, dependent_values
+
+VALUES = dependent_values(np.random.default_rng(1), 20, 4)
+CODES = dependent_codes(np.random.default_rng(2), 20, [3, 3, 3, 3])
+MIXED = Dataset(("x", "y", "g"), [[0.5, 1.5, 0], [2.5, 0.5, 1]], (None, None, ("f", "m")))
+
+
+# Degenerate data
+
+
+def with_column(table: np.ndarray, column: int, content: object) -> np.ndarray:
+    changed = table.copy()
+    changed[:, column] = content
+    return changed
+
+
+def data_of(kind: str, table: np.ndarray) -> Dataset:
+    return continuous(table) if kind == "bge" else categorical(table, [3] * table.shape[1])
+
+
+@pytest.mark.parametrize(("kind", "score"), [("bge", BGe()), ("bdeu", BDeu())])
+class TestDegenerate:
+    def test_identical_columns(self, kind: str, score: BGe | BDeu) -> None:
+        table = VALUES if kind == "bge" else CODES
+        data = data_of(kind, with_column(table, 3, table[:, 1]))
+        with pytest.raises(DataError, match=r"columns 'b' and 'd' are identical.*drop one of them"):
+            score.bind(data)
+        assert np.isfinite(score.bind(data, allow_degenerate=True).every_family(3)).all()
+
+    def test_fewer_rows_than_columns(self, kind: str, score: BGe | BDeu) -> None:
+        table = VALUES if kind == "bge" else np.array([[0, 1, 2, 2], [1, 0, 2, 0], [0, 0, 1, 1]])
+        data = data_of(kind, table[:3])
+        with pytest.raises(
+            DataError, match=r"fewer rows \(3\) than columns \(4\).*allow_degenerate=True"
+        ):
+            score.bind(data)
+        assert np.isfinite(score.bind(data, allow_degenerate=True).every_family(3)).all()
+
+    def test_as_many_rows_as_columns_are_enough(self, kind: str, score: BGe | BDeu) -> None:
+        table = VALUES[:4] if kind == "bge" else CODES[:5]
+        assert np.isfinite(score.bind(data_of(kind, table)).every_family(3)).all()
+
+
+def test_constant_continuous_columns() -> None:
+    data = continuous(with_column(VALUES, 2, 7.0))
+    with pytest.raises(DataError, match=r"column 'c' is constant.*allow_degenerate=True"):
+        BGe().bind(data)
+    assert np.isfinite(BGe().bind(data, allow_degenerate=True).every_family(3)).all()
+    with pytest.raises(DataError, match=r"column 'c' is constant and cannot be standardised"):
+        BGe(standardize=True).bind(data, allow_degenerate=True)
+
+
+def test_categorical_columns_of_one_level() -> None:
+    data = categorical(with_column(CODES, 2, 0), [3, 3, 1, 3])
+    with pytest.raises(DataError, match=r"column 'c' is constant"):
+        BDeu().bind(data)
+    assert np.isfinite(BDeu().bind(data, allow_degenerate=True).every_family(3)).all()
+
+
+def test_a_constant_column_with_unobserved_levels_is_informative() -> None:
+    BDeu().bind(categorical(with_column(CODES, 2, 0), [3, 3, 2, 3]))
+
+
+# The wrong kind of data
+
+
+def test_bge_wants_numbers() -> None:
+    with pytest.raises(DataError, match=r"BGe needs numeric columns, but 'g' is categorical"):
+        BGe().bind(MIXED)
+    with pytest.raises(DataError, match=r"'a', 'b', 'c' and 1 more are categorical.*BDeu"):
+        BGe().bind(categorical(CODES, [3] * 4))
+
+
+def test_bdeu_wants_levels() -> None:
+    with pytest.raises(DataError, match=r"BDeu needs categorical columns, but 'x' is numeric"):
+        BDeu().bind(MIXED)
+    with pytest.raises(DataError, match=r"'a' is numeric: discretise it"):
+        BDeu().bind(continuous(VALUES))
+
+
+# Names of scores
+
+
+def test_auto_goes_by_the_kind_of_data() -> None:
+    assert resolve_score("auto", continuous(VALUES)) == BGe()
+    assert resolve_score("auto", categorical(CODES, [3] * 4)) == BDeu()
+
+
+def test_auto_refuses_mixed_data_and_names_both_kinds() -> None:
+    with pytest.raises(DataError, match=r"numeric columns \(such as 'x'\).*\(such as 'g'\)"):
+        resolve_score("auto", MIXED)
+
+
+def test_names_and_objects() -> None:
+    data = continuous(VALUES)
+    assert resolve_score("bge", data) == BGe()
+    assert resolve_score("bdeu", data) == BDeu()
+    for score in (BGe(alpha_mu=0.1), BDeu(equivalent_sample_size=3), CustomScore(len)):
+        assert resolve_score(score, data) is score
+    assert all(make().name == name for name, make in SCORES.items())
+
+
+@pytest.mark.parametrize("name", ["bic", "BGe", ""])
+def test_unknown_names(name: str) -> None:
+    with pytest.raises(OptionError, match=f"unknown score '{name}': choose one of auto, bge, bdeu"):
+        resolve_score(name, continuous(VALUES))
+
+
+@pytest.mark.parametrize("thing", [None, 3, len])
+def test_things_that_are_no_score(thing: object) -> None:
+    with pytest.raises(OptionError, match=r"a score is a name, BGe\(\), BDeu\(\) or CustomScore"):
+        resolve_score(thing, continuous(VALUES))

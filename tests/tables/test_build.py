@@ -1,0 +1,278 @@
+"""Building tables: limits, candidates, large networks, and that nothing can be changed."""
+
+from functools import cache
+from math import inf
+
+import numpy as np
+import pytest
+
+from outpoint.data import Dataset
+from outpoint.errors import OptionError, TooLargeError
+from outpoint.scores import BGe, build_prior
+from outpoint.tables import ScoreTable, build, build_table, check_max_parents, default_max_parents
+from outpoint.tables.build import default_candidates
+from outpoint.tables.candidates import parent_log_weights
+from tests.reference import bge_family_score, log_sum_exp, log_tau, subsets
+
+from .helpers import node_names, random_table
+from .test_queries import KNOWLEDGE, assert_answers
+
+# The limit on parents
+
+
+@pytest.mark.parametrize(("n", "limit"), [(2, 1), (14, 13), (20, 19), (21, 3), (500, 3)])
+def test_default_limit(n: int, limit: int) -> None:
+    assert default_max_parents(n) == limit
+    assert check_max_parents(n, None) == limit
+
+
+@pytest.mark.parametrize("limit", [1, 4, np.int64(3)])
+def test_good_limits(limit: int) -> None:
+    checked = check_max_parents(5, limit)
+    assert checked == limit
+    assert type(checked) is int
+
+
+@pytest.mark.parametrize("limit", [0, -1, 5, 100])
+def test_limits_out_of_range(limit: int) -> None:
+    with pytest.raises(OptionError, match=f"from 1 to 4 for 5 variables, not {limit}"):
+        check_max_parents(5, limit)
+
+
+@pytest.mark.parametrize("limit", [1.5, True, "3"])
+def test_limits_that_are_no_whole_number(limit: object) -> None:
+    with pytest.raises(OptionError, match="max_parents is a whole number"):
+        check_max_parents(5, limit)  # type: ignore[arg-type]
+
+
+# Candidates
+
+
+def test_default_candidates_are_all_nodes_or_what_fits() -> None:
+    assert [default_candidates(n) for n in (2, 10, 17)] == [1, 9, 16]
+    for n in (18, 100, 500, 5000):
+        chosen = default_candidates(n)
+        assert 8 * n * chosen * 2 ** (chosen - 1) <= build.MAX_OMEGA_BYTES
+        more = chosen + 1
+        too_many = 8 * n * more * 2 ** (more - 1) > build.MAX_OMEGA_BYTES
+        assert too_many or chosen == build.ALL_CANDIDATES_UP_TO
+
+
+def test_candidates_are_the_heaviest_parents() -> None:
+    n, max_parents = 9, 3
+    it = random_table(n, max_parents, 4, spread=3.0, seed=1)
+    assert not it.table.is_complete
+    for child in range(n):
+        others = set(range(n)) - {child}
+        weight = {u: log_tau(it.score, child, others, {u}) for u in others}
+        heaviest = sorted(others, key=weight.__getitem__)[-4:]
+        assert it.table.candidates[child].tolist() == sorted(heaviest)
+
+
+def test_weights_of_parents() -> None:
+    n, max_parents = 6, 3
+    table = random_table(n, max_parents, spread=50.0, seed=2, forbidden=[("v1", "v0")])
+    families = np.empty((n, 26))
+    for child in range(n):
+        others = [u for u in range(n) if u != child]
+        sets = sorted(subsets(others, max_parents), key=lambda s: (len(s), s[::-1]))
+        families[child] = [table.score(child, s) for s in sets]
+    weights = parent_log_weights(families, max_parents)
+    for child in range(n):
+        assert weights[child, child] == -inf
+        for u in set(range(n)) - {child}:
+            expected = log_tau(table.score, child, range(n), {u})
+            assert weights[u, child] == pytest.approx(expected, abs=1e-10)
+    assert weights[1, 0] == -inf
+
+
+def test_required_parents_come_first_among_the_candidates() -> None:
+    """Even those that every score speaks against."""
+    required = [("v7", "v0"), ("v3", "v0"), ("v8", "v1")]
+    prior_against = np.full((9, 9), 0.5)
+    for parent, child in required:
+        prior_against[int(parent[1]), int(child[1])] = 1e-30
+    it = random_table(9, 3, 2, seed=3, required=required, edge_prior=prior_against)
+    assert it.table.candidates[0].tolist() == [3, 7]
+    assert 8 in it.table.candidates[1]
+    free = random_table(9, 3, 2, seed=3, edge_prior=prior_against)
+    assert not {3, 7} & set(free.table.candidates[0].tolist())
+
+
+def test_more_required_parents_than_candidates_are_refused() -> None:
+    required = [("v1", "v0"), ("v2", "v0"), ("v3", "v0")]
+    with pytest.raises(OptionError, match="3 required parents, more than the 2 candidates"):
+        random_table(6, 4, 2, required=required)
+    random_table(6, 4, 3, required=required)
+
+
+def test_a_dense_table_that_cannot_fit_is_refused() -> None:
+    names = node_names(40)
+    scorer = BGe().bind(Dataset(names, np.random.default_rng(4).normal(size=(50, 40))))
+    with pytest.raises(TooLargeError, match="over 29 candidate parents does not fit"):
+        build_table(names, scorer, build_prior(names), max_parents=1, n_candidates=29)
+
+
+def test_more_candidates_than_nodes_are_all_nodes() -> None:
+    table = random_table(5, 2, 17).table
+    assert table.is_complete
+    assert table.candidates.tolist() == [[u for u in range(5) if u != v] for v in range(5)]
+    assert len(table.outside.score) == 0
+
+
+# Sets that leave the candidates, limited
+
+
+@pytest.mark.parametrize(
+    ("max_families", "outside_parents"), [(10**6, 4), (9 * 92, 2), (9 * 93, 3), (9 * 162, 3)]
+)
+@pytest.mark.parametrize(
+    "knowledge",
+    [{}, KNOWLEDGE, {"structure_prior": "fair", "edge_prior": 0.2}],
+    ids=["free", "knowledge", "prior"],
+)
+def test_large_sets_must_lie_within_the_candidates(
+    monkeypatch: pytest.MonkeyPatch, knowledge: dict, max_families: int, outside_parents: int
+) -> None:
+    """93 sets of up to 3 out of 8, 163 of up to 4; candidate subsets go on to max_parents."""
+    monkeypatch.setattr(build, "MAX_FAMILIES", max_families)
+    n, max_parents = 9, 4
+    it = random_table(n, max_parents, 5, seed=5, **knowledge)
+    table = it.table
+    assert (table.max_parents, table.outside_parents) == (max_parents, outside_parents)
+    for child in range(n):
+        candidates = set(table.candidates[child].tolist())
+        for parents in subsets(set(range(n)) - {child}, max_parents + 1):
+            stored = len(parents) <= outside_parents or (
+                len(parents) <= max_parents and set(parents) <= candidates
+            )
+            if not stored:
+                it.scores[child, parents] = -inf
+            expected = it.score(child, parents)
+            assert table.log_score(child, parents) == pytest.approx(expected, abs=1e-11)
+    rng = np.random.default_rng(6)
+    for _ in range(40):
+        child = int(rng.integers(n))
+        allowed = {u for u in range(n) if u != child and rng.random() < 0.7}
+        assert_answers(it, child, allowed, {u for u in allowed if rng.random() < 0.3})
+
+
+def test_draws_respect_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "MAX_FAMILIES", 9 * 9)
+    it = random_table(9, 5, 4, seed=6)
+    assert it.table.outside_parents == 1
+    rng = np.random.default_rng(7)
+    candidates = set(it.table.candidates[0].tolist())
+    drawn = {it.table.sample_parents(0, range(1, 9), None, rng) for _ in range(2000)}
+    assert all(len(s) <= 1 or set(s) <= candidates for s in drawn)
+    assert len(drawn) == 16 + 4
+
+
+def test_required_parents_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No set that was scored everywhere holds both required parents: only candidates can help."""
+    monkeypatch.setattr(build, "MAX_FAMILIES", 9 * 9)
+    it = random_table(9, 3, 4, seed=7, required=[("v7", "v0"), ("v8", "v0")])
+    assert it.table.outside_parents == 1
+    candidates = set(it.table.candidates[0].tolist())
+    assert candidates >= {7, 8}
+    sets = [s for s in subsets(candidates, 3) if {7, 8} <= set(s)]
+    expected = log_sum_exp(it.score(0, s) for s in sets)
+    assert it.table.log_sum(0, range(1, 9)) == pytest.approx(expected, abs=1e-9)
+    assert it.table.log_sum(0, range(1, 8)) == -inf
+
+
+def test_a_limit_below_single_parents_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "MAX_FAMILIES", 9 * 7)
+    with pytest.raises(TooLargeError, match="9 variables are too many"):
+        random_table(9, 3, 4)
+
+
+def test_complete_tables_are_not_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "MAX_FAMILIES", 10)
+    assert random_table(6, 4).table.outside_parents == 4
+
+
+# A large network
+
+
+@pytest.fixture(scope="module")
+def large() -> tuple[np.ndarray, ScoreTable]:
+    """A hundred variables, each depending on the two before it."""
+    rng = np.random.default_rng(8)
+    values = rng.normal(size=(150, 100))
+    for v in range(2, 100):
+        values[:, v] += 0.8 * values[:, v - 1] - 0.5 * values[:, v - 2]
+    names = node_names(100)
+    scorer = BGe().bind(Dataset(names, values))
+    required = [("v90", "v10"), ("v70", "v10")]
+    prior = build_prior(names, required=required, forbidden=[("v51", "v50")], max_parents=2)
+    table = build_table(names, scorer, prior, max_parents=2, n_candidates=6)
+    return values, table
+
+
+def test_a_hundred_nodes(large: tuple[np.ndarray, ScoreTable]) -> None:
+    values, table = large
+    assert table.n_nodes == 100
+    assert table.outside_parents == 2
+    assert "100 nodes" in repr(table)
+
+    @cache
+    def score(child: int, parents: tuple[int, ...]) -> float:
+        if len(parents) > 2 or (child == 50 and 51 in parents):
+            return -inf
+        if child == 10 and not {70, 90} <= set(parents):
+            return -inf
+        return bge_family_score(values, child, parents)
+
+    rng = np.random.default_rng(9)
+    for child in (0, 10, 50, 99):
+        near = {u for u in range(child - 3, child + 4) if 0 <= u < 100 and u != child}
+        far = set(rng.choice(100, 6, replace=False).tolist()) - {child}
+        allowed = near | far | {70, 90}
+        for required in (near, far, {min(near)}, {70}):
+            expected = log_tau(score, child, allowed, required)
+            got = table.log_tau(child, allowed, required)
+            assert got == pytest.approx(expected, rel=0, abs=1e-9)
+        best = max(subsets(allowed, 2), key=lambda s, child=child: score(child, s))
+        assert table.best_parents(child, allowed) == best
+        assert table.log_score(child, best) == pytest.approx(score(child, best), abs=1e-9)
+        drawn = table.sample_parents(child, allowed, {70}, rng)
+        assert 70 in drawn
+        assert set(drawn) <= allowed
+
+
+def test_a_hundred_nodes_all_allowed(large: tuple[np.ndarray, ScoreTable]) -> None:
+    """All 4,951 parent sets of one node."""
+    _, table = large
+    everyone = range(100)
+    sets = list(subsets(set(everyone) - {42}, 2))
+    scores = {s: table.log_score(42, s) for s in sets}
+    assert len(scores) == 4951
+    assert table.log_sum(42, everyone) == pytest.approx(log_sum_exp(scores.values()), abs=1e-9)
+    needed = log_sum_exp(score for s, score in scores.items() if {5, 99} & set(s))
+    assert table.log_tau(42, everyone, {5, 99}) == pytest.approx(needed, abs=1e-9)
+    assert table.log_max(42, everyone) == max(scores.values())
+    assert table.log_score(42, (1, 2, 3)) == -inf
+    assert set(table.candidates[10].tolist()) >= {70, 90}
+
+
+# Read-only
+
+
+@pytest.mark.parametrize("n_candidates", [None, 3])
+def test_nothing_in_a_table_can_be_changed(n_candidates: int | None) -> None:
+    table = random_table(6, 3, n_candidates).table
+    arrays = {
+        "candidates": table.candidates,
+        "dense": table.dense,
+        "log_sums": table.log_sums,
+        "maxima": table.maxima,
+        "omega": table.omega,
+        **{f"ranked.{k}": v for k, v in table.ranked._asdict().items()},
+        **{f"outside.{k}": v for k, v in table.outside._asdict().items()},
+    }
+    for name, array in arrays.items():
+        assert not array.flags.writeable, name
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+    assert table.omega is table.omega

@@ -1,0 +1,148 @@
+"""The rules of the source tree that a reader can rely on, checked by parsing every import."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import outpoint
+
+ROOT = Path(outpoint.__file__).parent
+MODULES = sorted(ROOT.rglob("*.py"))
+
+# A part imports only parts with a smaller number; parts with the same number are independent.
+RANK = {
+    "errors": 0,
+    "kernels": 0,
+    "graphs": 1,
+    "data": 2,
+    "scores": 3,
+    "tables": 4,
+    "exact": 5,
+    "mcmc": 5,
+    "search": 5,
+    "runs": 6,
+    "posterior": 7,
+    "learning": 8,
+    "report": 9,
+    "cli": 10,
+    "__main__": 11,
+}
+ENGINES = ("exact", "mcmc", "search")
+MAX_LINES = 500
+
+
+def part_of(path: Path) -> str:
+    """The folder below the package, or the module that lies directly in it."""
+    return path.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def imported_modules(source: str, package: str) -> Iterator[str]:
+    """Every module of the package that the source imports, wherever the import stands."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*parents, *([node.module] if node.module else [])])
+            if base == "outpoint":
+                yield from (f"outpoint.{alias.name}" for alias in node.names)
+            else:
+                yield base
+
+
+def imported_parts(source: str, package: str = "outpoint") -> set[str]:
+    """The parts of the package that the source imports; public names count as their homes."""
+    parts = set()
+    for module in imported_modules(source, package):
+        words = module.split(".")
+        if words[0] != "outpoint" or module in ("outpoint", "outpoint.__version__"):
+            continue
+        home = outpoint._HOME_OF.get(words[1], module)
+        parts.add("data" if words[1] == "datasets" else home.split(".")[1])
+    return parts
+
+
+def violations(part: str, source: str, package: str = "outpoint") -> list[str]:
+    """What is wrong with the imports of a source file that belongs to ``part``."""
+    wrong = []
+    for other in sorted(imported_parts(source, package) - {part}):
+        if other not in RANK:
+            wrong.append(f"{part} imports {other}, which has no place in the order of parts")
+        elif RANK[other] >= RANK[part]:
+            wrong.append(f"{part} imports {other}, which comes later or beside it")
+        elif part in ENGINES and other in ("data", "scores"):
+            wrong.append(f"{part} imports {other}, but an engine sees only tables")
+        elif other in ("report", "cli") and part not in ("cli", "__main__"):
+            wrong.append(f"{part} imports {other}, which only the command line may do")
+    return wrong
+
+
+def module_id(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_every_part_has_a_place() -> None:
+    assert len(MODULES) > 40, "the source tree was not found"
+    assert {part_of(path) for path in MODULES} - {"__init__"} <= RANK.keys()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_id)
+def test_imports_point_one_way(path: Path) -> None:
+    if part_of(path) == "__init__":  # the list of public names, imported when used
+        return
+    package = ".".join(["outpoint", *path.relative_to(ROOT).parent.parts])
+    assert violations(part_of(path), path.read_text(encoding="utf-8"), package) == []
+
+
+def test_public_names_come_from_below_the_command_line() -> None:
+    homes = {home.split(".")[1] for home in outpoint._HOMES}
+    assert all(RANK[home] <= RANK["learning"] for home in homes)
+
+
+@pytest.mark.parametrize(
+    ("part", "source", "fragment"),
+    [
+        ("exact", "from outpoint.mcmc.partition import score", "exact imports mcmc"),
+        ("mcmc", "def f():\n    import outpoint.exact.engine", "mcmc imports exact"),
+        ("exact", "from outpoint.data import Dataset", "sees only tables"),
+        ("data", "from outpoint import learn", "data imports learning"),
+        ("scores", "from outpoint import tables", "scores imports tables"),
+        ("posterior", "from outpoint.cli import main", "posterior imports cli"),
+        ("learning", "from outpoint.report import write", "learning imports report"),
+        ("graphs", "from ..data import Dataset", "graphs imports data"),
+        ("tables", "from outpoint.novelty import x", "no place"),
+        ("errors", "import outpoint.kernels", "errors imports kernels"),
+    ],
+)
+def test_a_violation_is_found(part: str, source: str, fragment: str) -> None:
+    found = violations(part, source, f"outpoint.{part}")
+    assert len(found) == 1
+    assert fragment in found[0]
+
+
+@pytest.mark.parametrize(
+    ("part", "source"),
+    [
+        ("cli", "from outpoint.report import write"),
+        ("cli", "from outpoint import __version__, learn, datasets"),
+        ("data", "from outpoint import Dag\nimport numpy as np\nfrom . import columns"),
+        ("mcmc", "from outpoint.tables import ScoreTable\nfrom outpoint.kernels import kernel"),
+        ("runs", "from outpoint.mcmc import order"),
+    ],
+)
+def test_what_is_allowed_is_not_a_violation(part: str, source: str) -> None:
+    assert violations(part, source, f"outpoint.{part}") == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_id)
+def test_modules_are_short_and_finished(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= MAX_LINES
+    marked = [line for line in lines if re.search(r"\b(TODO|FIXME|XXX)\b", line)]
+    assert marked == []
+    assert not lines or ast.get_docstring(ast.parse("\n".join(lines))), "say what the module is for"
