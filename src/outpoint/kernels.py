@@ -11,13 +11,56 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def kernel(function: F) -> F:
     """Compile ``function`` without the interpreter lock, strict floating point, cached on disk."""
     return cast(F, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
+
+
+def inlined(function: F) -> F:
+    """Compile a small helper into every kernel that calls it.
+
+    Passing a tuple of arrays costs more than what such helpers do with it.
+    """
+    return cast(F, numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))
+
+
+def _strip(context: Any, builder: Any, kind: Any, item: Any) -> Any:
+    """Code for ``item`` with the pointers to its reference counts set to null."""
+    if isinstance(kind, types.Array):
+        array = context.make_helper(builder, kind, value=item)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        return array._getvalue()
+    if isinstance(kind, types.UniTuple | types.NamedTuple | types.NamedUniTuple | types.Tuple):
+        pairs = zip(kind, cgutils.unpack_tuple(builder, item), strict=True)
+        parts = [_strip(context, builder, part, value) for part, value in pairs]
+        return context.make_tuple(builder, kind, parts)
+    return item
+
+
+def _borrowed(typing_context: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _strip(context, builder, signature.args[0], arguments[0])
+
+    return value(value), generate
+
+
+borrowed: Callable[[T], T] = (
+    (lambda value: value) if numba.config.DISABLE_JIT else cast(Any, intrinsic(_borrowed))
+)
+"""A kernel's argument (array, or tuple of arrays) without its reference counts.
+
+Every look into a tuple of arrays would count references up and down, which makes small helpers ten
+times slower. The caller's own references keep the arrays alive while the kernel runs; for that
+reason only arguments may be borrowed, never what a kernel has allocated itself.
+"""
 
 
 def n_threads() -> int:

@@ -49,13 +49,13 @@ def test_limits_that_are_no_whole_number(limit: object) -> None:
 
 
 def test_default_candidates_are_all_nodes_or_what_fits() -> None:
-    assert [default_candidates(n) for n in (2, 10, 17)] == [1, 9, 16]
-    for n in (18, 100, 500, 5000):
+    assert [default_candidates(n) for n in (2, 10, 17, 20)] == [1, 9, 16, 19]
+    for n in (21, 100, 500, 5000):
         chosen = default_candidates(n)
         assert 8 * n * chosen * 2 ** (chosen - 1) <= build.MAX_OMEGA_BYTES
         more = chosen + 1
         too_many = 8 * n * more * 2 ** (more - 1) > build.MAX_OMEGA_BYTES
-        assert too_many or chosen == build.ALL_CANDIDATES_UP_TO
+        assert too_many or chosen == build.LARGE_NETWORK_CANDIDATES
 
 
 def test_candidates_are_the_heaviest_parents() -> None:

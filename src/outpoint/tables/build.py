@@ -13,8 +13,8 @@ from outpoint.tables.dense import add_larger_sets, fill_dense
 from outpoint.tables.ranked import rank_outside
 from outpoint.tables.table import ScoreTable
 
-ALL_CANDIDATES_UP_TO = 16
-"""With at most this many other nodes, all of them are candidate parents."""
+LARGE_NETWORK_CANDIDATES = 14
+"""Candidate parents per node where a dense table over all nodes does not fit."""
 
 MAX_CANDIDATES = 28
 
@@ -22,7 +22,7 @@ MAX_FAMILIES = 40_000_000
 """Most families that are scored one by one; beyond, large sets must lie within the candidates."""
 
 MAX_OMEGA_BYTES = 2**30
-"""Room for the dense sums; fixes the default number of candidates of large networks."""
+"""Room for the dense sums: all nodes are candidates while these fit, which is up to 20 nodes."""
 
 
 def default_max_parents(n_nodes: int) -> int:
@@ -45,13 +45,17 @@ def check_max_parents(n_nodes: int, max_parents: Any) -> int:
 
 
 def default_candidates(n_nodes: int) -> int:
-    """All other nodes if they are few, otherwise as many as the memory for omega allows."""
-    n_candidates = min(n_nodes - 1, ALL_CANDIDATES_UP_TO)
-    while (
-        n_candidates > 1 and 8 * n_nodes * n_candidates * 2 ** (n_candidates - 1) > MAX_OMEGA_BYTES
-    ):
+    """All other nodes if the dense sums over them fit, otherwise the most promising ones."""
+    if _omega_bytes(n_nodes, n_nodes - 1) <= MAX_OMEGA_BYTES:
+        return n_nodes - 1
+    n_candidates = LARGE_NETWORK_CANDIDATES
+    while n_candidates > 1 and _omega_bytes(n_nodes, n_candidates) > MAX_OMEGA_BYTES:
         n_candidates -= 1
     return n_candidates
+
+
+def _omega_bytes(n_nodes: int, n_candidates: int) -> int:
+    return 8 * n_nodes * n_candidates * 2 ** (n_candidates - 1) if n_candidates else 0
 
 
 def build_table(

@@ -6,10 +6,10 @@ addition here keeps full relative precision whatever the spread (MATH: sums over
 
 import numpy as np
 
-from outpoint.kernels import kernel
+from outpoint.kernels import inlined, kernel
 
 
-@kernel
+@inlined
 def log_add(a, b):
     """log(exp(a) + exp(b)), exact to rounding, -inf allowed."""
     if a < b:

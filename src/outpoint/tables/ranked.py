@@ -33,14 +33,6 @@ class OutsideSets(NamedTuple):
     log_tail: NDArray[np.float64]
 
 
-class OutsideIndex(NamedTuple):
-    """Row ``v * n + u``: places in ``OutsideSets`` of the sets of v that contain u, best first."""
-
-    start: NDArray[np.int64]
-    place: NDArray[np.int32]
-    log_tail: NDArray[np.float64]
-
-
 def rank_dense(dense: NDArray[np.float64]) -> RankedMasks:
     """Sort the dense scores of every node."""
     masks = []
@@ -94,15 +86,6 @@ def rank_containing(ranked: RankedMasks, n_candidates: int) -> RankedMasks:
     return _frozen(RankedMasks(start, mask, score, log_tails(start, score)))
 
 
-def index_outside(outside: OutsideSets) -> OutsideIndex:
-    """Find the outside sets by the nodes they contain."""
-    n = len(outside.start) - 1
-    start = _starts_from(_count_members(outside, n))
-    place = np.empty(start[-1], dtype=np.int32)
-    _fill_members(outside, n, start[:-1].copy(), place)
-    return _frozen(OutsideIndex(start, place, log_tails(start, outside.score[place])))
-
-
 @kernel
 def _count_containing(ranked, n_candidates):
     n = ranked.start.size - 1
@@ -127,27 +110,6 @@ def _fill_containing(ranked, n_candidates, free, mask_out, score_out):
                     mask_out[free[row]] = ranked.mask[i]
                     score_out[free[row]] = ranked.score[i]
                     free[row] += 1
-
-
-@kernel
-def _count_members(outside, n):
-    counts = np.zeros(n * n, dtype=np.int64)
-    for node in range(n):
-        for i in range(outside.start[node], outside.start[node + 1]):
-            for u in outside.members[i]:
-                if u >= 0:
-                    counts[node * n + u] += 1
-    return counts
-
-
-@kernel
-def _fill_members(outside, n, free, place):
-    for node in range(n):
-        for i in range(outside.start[node], outside.start[node + 1]):
-            for u in outside.members[i]:
-                if u >= 0:
-                    place[free[node * n + u]] = i
-                    free[node * n + u] += 1
 
 
 def _padded(sets: NDArray[np.int16], width: int) -> NDArray[np.int16]:
