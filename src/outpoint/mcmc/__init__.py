@@ -1,0 +1,5 @@
+"""Markov chains over DAGs: the samplers of the paper, and the combination that beats them."""
+
+from outpoint.mcmc.samplers import METHODS, Chain, Settings, check_method, is_possible, start_chain
+
+__all__ = ["METHODS", "Chain", "Settings", "check_method", "is_possible", "start_chain"]

@@ -1,0 +1,90 @@
+"""Which moves a chain makes, and how often: the paper's mixes, ours, or the user's own."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.errors import OptionError
+from outpoint.mcmc.trace import MOVES
+
+PARTITION_MOVES = (
+    "split_join",
+    "node_move",
+    "swap_any",
+    "swap_adjacent",
+    "node_gibbs",
+    "rev",
+    "parents",
+)
+STILL = 0.01
+REV = 0.07
+PARENTS = 0.05
+"""Share of steps that draw a node's parents anew, where required edges make them necessary."""
+
+
+def larger_move_share(n_nodes: int) -> float:
+    """How often the larger of two moves is made so that both take the same time (appendix A).
+
+    The paper's 6n / (n^2 + 10n - 24) exceeds 1 below 4 nodes; 3/4 is its value at 4.
+    """
+    if n_nodes < 4:
+        return 0.75
+    return 6 * n_nodes / (n_nodes**2 + 10 * n_nodes - 24)
+
+
+def paper_partition_mix(n_nodes: int) -> dict[str, float]:
+    """Partition to permutation moves 3:2, within each class the larger move less often."""
+    large = larger_move_share(n_nodes)
+    return {
+        "split_join": 0.6 * (1 - large),
+        "node_move": 0.6 * large,
+        "swap_any": 0.4 * large,
+        "swap_adjacent": 0.4 * (1 - large),
+    }
+
+
+def paper_order_mix(n_nodes: int) -> dict[str, float]:
+    """Swaps of any two and of adjacent nodes."""
+    large = larger_move_share(n_nodes)
+    return {"swap_any": large, "swap_adjacent": 1 - large}
+
+
+def user_mix(moves: Any) -> dict[str, float]:
+    """Check a user's weights of partition moves."""
+    if not isinstance(moves, Mapping):
+        raise OptionError(f'moves is "paper" or a dict of weights, not {moves!r}.')
+    unknown = [name for name in moves if name not in PARTITION_MOVES]
+    if unknown:
+        raise OptionError(f"unknown move {unknown[0]!r}: choose from {', '.join(PARTITION_MOVES)}.")
+    weights = {}
+    for name, weight in moves.items():
+        if isinstance(weight, bool) or not isinstance(weight, int | float | np.number):
+            raise OptionError(f"the weight of {name} is a number, not {weight!r}.")
+        if not 0 <= weight < np.inf:
+            raise OptionError(f"the weight of {name} must not be negative or infinite.")
+        weights[name] = float(weight)
+    if not any(weights.get(name) for name in ("split_join", "node_move", "node_gibbs")):
+        raise OptionError(
+            "swaps and reversals alone cannot get everywhere: "
+            "give split_join, node_move or node_gibbs a weight."
+        )
+    return weights
+
+
+def cumulative(
+    weights: Mapping[str, float], *, still: float = 0.0, rev: float = 0.0, parents: float = 0.0
+) -> NDArray[np.float64]:
+    """Summed probabilities in the order of ``MOVES``.
+
+    ``parents`` and ``rev`` take their share of all steps, ``still`` its share of the rest.
+    """
+    total = sum(weights.values())
+    left = (1 - parents) * (1 - rev)
+    share = {name: left * (1 - still) * weight / total for name, weight in weights.items()}
+    share["still"] = share.get("still", 0.0) + left * still
+    share["rev"] = share.get("rev", 0.0) + (1 - parents) * rev
+    share["parents"] = share.get("parents", 0.0) + parents
+    sums = np.cumsum([share.get(name, 0.0) for name in MOVES])
+    return sums / sums[-1]

@@ -1,0 +1,131 @@
+"""Order MCMC (Friedman & Koller 2003; paper section 3.2): a chain on orders of the nodes.
+
+Each node's parents come from before it in the order. A DAG belongs to every order that is a linear
+extension of it, so DAGs with many extensions are visited too often: **the sample is biased**. It is
+here for comparison and as a start for the unbiased samplers.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.kernels import borrowed, inlined, kernel
+from outpoint.mcmc.dag import DagState, make_dag, set_parents
+from outpoint.mcmc.metropolis import accepts
+from outpoint.mcmc.sums import allowed_mask, log_sum_any, sample_any
+from outpoint.mcmc.trace import MOVES, record_dag
+
+STILL, SWAP_ANY = MOVES.index("still"), MOVES.index("swap_any")
+
+
+class OrderChain(NamedTuple):
+    """An order (parents first), each node's place in it and sum over parent sets; scratch space."""
+
+    order: NDArray[np.int64]
+    position: NDArray[np.int64]
+    log_sum: NDArray[np.float64]
+    proposed: NDArray[np.float64]
+    dag: DagState
+
+
+def make_order_chain(order: NDArray[np.int64], n_candidates: int) -> OrderChain:
+    """A chain at ``order``, not scored yet."""
+    n = len(order)
+    position = np.empty(n, dtype=np.int64)
+    position[order] = np.arange(n)
+    return OrderChain(
+        np.array(order, dtype=np.int64),
+        position,
+        np.zeros(n),
+        np.zeros(n),
+        make_dag(n, n_candidates),
+    )
+
+
+@kernel
+def score_order(view, chain):
+    """Score all nodes of the order; return its log weight."""
+    total = 0.0
+    for node in range(chain.order.size):
+        chain.log_sum[node] = log_sum_any(view, node, chain.position, chain.position[node])
+        total += chain.log_sum[node]
+    return total
+
+
+@kernel
+def run_order_chain(view, chain, plan, trace, first_step, n_steps, recording, rng):
+    """Take ``n_steps`` steps: swap any two nodes, or two adjacent ones, or stay."""
+    view, chain, plan, trace = borrowed(view), borrowed(chain), borrowed(plan), borrowed(trace)
+    n = chain.order.size
+    for step in range(first_step + 1, first_step + n_steps + 1):
+        pick = rng.random()
+        move = 0
+        while pick >= plan.cumulative[move]:
+            move += 1
+        trace.attempts[move] += 1
+        if move != STILL:
+            first = int(rng.random() * (n - 1))
+            second = first + 1
+            if move == SWAP_ANY:
+                first = int(rng.random() * n)
+                second = int(rng.random() * (n - 1))
+                second += second >= first
+            trace.accepted[move] += _try_swap(
+                view, chain, min(first, second), max(first, second), rng
+            )
+        if recording:
+            if step % plan.edge_thin == 0:
+                _add_edges(view, chain, trace)
+            if step % plan.thin == 0:
+                _record(view, chain, trace, rng)
+
+
+@inlined
+def _swap(chain, first, second):
+    upper, lower = chain.order[first], chain.order[second]
+    chain.order[first], chain.order[second] = lower, upper
+    chain.position[upper], chain.position[lower] = second, first
+
+
+@inlined
+def _try_swap(view, chain, first, second, rng):
+    """Swap the nodes at two places; they and the nodes between them get new sums."""
+    _swap(chain, first, second)
+    change = 0.0
+    for place in range(first, second + 1):
+        node = chain.order[place]
+        chain.proposed[node] = log_sum_any(view, node, chain.position, place)
+        change += chain.proposed[node] - chain.log_sum[node]
+    if not accepts(change, 0.0, rng):
+        _swap(chain, first, second)
+        return False
+    for place in range(first, second + 1):
+        node = chain.order[place]
+        chain.log_sum[node] = chain.proposed[node]
+    return True
+
+
+@inlined
+def _add_edges(view, chain, trace):
+    """Add P(u -> v | order) for all edges."""
+    for node in range(chain.order.size):
+        allowed = allowed_mask(view, node, chain.position, chain.position[node])
+        for i in range(view.candidates.shape[1]):
+            if allowed >> i & 1:
+                without = view.log_sums[node, allowed & ~(1 << i)]
+                probability = 1.0 - np.exp(without - chain.log_sum[node])
+                trace.edge_sum[view.candidates[node, i], node] += max(0.0, probability)
+    trace.n_edge_sums[0] += 1
+
+
+@inlined
+def _record(view, chain, trace, rng):
+    """Draw a DAG from the order and keep it."""
+    total = 0.0
+    for node in range(chain.order.size):
+        place, log_sum = chain.position[node], chain.log_sum[node]
+        mask = sample_any(view, node, chain.position, place, log_sum, rng)
+        set_parents(view, chain.dag, node, mask, view.dense[node, mask])
+        total += log_sum
+    record_dag(trace, chain.dag, total)

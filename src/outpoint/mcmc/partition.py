@@ -1,0 +1,107 @@
+"""Labelled partitions as the state of a chain (paper section 4).
+
+The nodes stand in ``order``, layer after layer from the outpoints; layer l is
+``order[start[l]:start[l + 1]]``, and within a layer the order means nothing, which moves use to
+keep the nodes that need a new score in one stretch. ``log_tau[v]`` is the log sum over the parent
+sets that v may have; their total is the log posterior weight of the partition.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.kernels import inlined, kernel
+from outpoint.mcmc.dag import set_parents
+from outpoint.mcmc.sums import log_tau, sample_meeting
+
+
+class PartitionState(NamedTuple):
+    """A labelled partition; ``n_layers`` has one entry, so that kernels can change it."""
+
+    order: NDArray[np.int64]
+    layer: NDArray[np.int64]
+    start: NDArray[np.int64]
+    n_layers: NDArray[np.int64]
+    log_tau: NDArray[np.float64]
+
+
+@kernel
+def make_partition(n):
+    """The partition with a single layer, not scored yet."""
+    start = np.zeros(n + 1, dtype=np.int64)
+    start[1] = n
+    return PartitionState(
+        np.arange(n),
+        np.zeros(n, dtype=np.int64),
+        start,
+        np.ones(1, dtype=np.int64),
+        np.zeros(n),
+    )
+
+
+@inlined
+def copy_partition(source, target):
+    """Make ``target`` equal to ``source``."""
+    n = source.order.size
+    for i in range(n):
+        target.order[i] = source.order[i]
+        target.layer[i] = source.layer[i]
+        target.start[i] = source.start[i]
+        target.log_tau[i] = source.log_tau[i]
+    target.start[n] = source.start[n]
+    target.n_layers[0] = source.n_layers[0]
+
+
+@inlined
+def layers_to_partition(layer, n_layers, state):
+    """Set the partition from the layer of each node."""
+    n = layer.size
+    state.n_layers[0] = n_layers
+    place = 0
+    for level in range(n_layers):
+        state.start[level] = place
+        for node in range(n):
+            if layer[node] == level:
+                state.order[place] = node
+                state.layer[node] = level
+                place += 1
+    state.start[n_layers] = n
+
+
+@inlined
+def score_nodes(view, state, first, last):
+    """Score the nodes at places ``first..last`` of the order; return the change of their sum."""
+    change = 0.0
+    for place in range(first, last):
+        node = state.order[place]
+        level = state.layer[node]
+        begin = state.start[level - 1] if level > 0 else 0
+        new = log_tau(view, node, state.order, begin, state.start[level], state.layer, level)
+        change += new - state.log_tau[node]
+        state.log_tau[node] = new
+    return change
+
+
+@inlined
+def score_partition(view, state):
+    """Score all nodes; return the log weight of the partition."""
+    score_nodes(view, state, 0, state.order.size)
+    total = 0.0
+    for node in range(state.log_tau.size):
+        total += state.log_tau[node]
+    return total
+
+
+@inlined
+def sample_dag(view, state, rng, dag):
+    """Draw a DAG from the partition, each node's parents by their scores (paper section 4.5)."""
+    for node in range(state.order.size):
+        level = state.layer[node]
+        begin = state.start[level - 1] if level > 0 else 0
+        end = state.start[level]
+        log_total = state.log_tau[node]
+        mask = sample_meeting(
+            view, node, state.order, begin, end, state.layer, level, log_total, rng
+        )
+        set_parents(view, dag, node, mask, view.dense[node, mask])

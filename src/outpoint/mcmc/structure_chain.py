@@ -1,0 +1,231 @@
+"""Structure MCMC (Madigan & York 1995, Giudici & Castelo 2003; paper section 3.1 and appendix A).
+
+The neighbours of a DAG are itself, the DAGs with one edge less, with one edge more (acyclic, and
+at most ``max_parents`` parents), and optionally those with one edge turned around. One of them is
+proposed uniformly; the ratio of the neighbourhood sizes enters the acceptance. Steps of the REV
+move can be mixed in.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.kernels import borrowed, inlined, kernel
+from outpoint.mcmc.dag import DagState, copy_dag, find_layers, make_dag, set_parents
+from outpoint.mcmc.metropolis import log_uniform
+from outpoint.mcmc.moves.rev import Reversal, make_reversal, reverse_edge
+from outpoint.mcmc.trace import MOVES, add_edges_of_dag, record_dag
+
+EDGE, REV = MOVES.index("edge"), MOVES.index("rev")
+
+
+class Neighbourhood(NamedTuple):
+    """Who can be reached from a DAG by changing one edge.
+
+    ``reach[u]`` holds the descendants of u as bits of 64-bit words; ``additions[v]`` counts the
+    parents that v could get, ``reversals[v]`` its incoming edges that could be turned.
+    """
+
+    reach: NDArray[np.uint64]
+    layer: NDArray[np.int64]
+    additions: NDArray[np.int64]
+    reversals: NDArray[np.int64]
+
+
+class StructureChain(NamedTuple):
+    """A DAG, its neighbourhood and the size of that; the same for a proposal; scratch space."""
+
+    dag: DagState
+    near: Neighbourhood
+    n_neighbours: NDArray[np.int64]
+    proposal: DagState
+    proposal_near: Neighbourhood
+    reversal: Reversal
+
+
+def _make_neighbourhood(n: int) -> Neighbourhood:
+    return Neighbourhood(
+        np.zeros((n, -(-n // 64)), dtype=np.uint64),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+    )
+
+
+def make_structure_chain(n_nodes: int, n_candidates: int) -> StructureChain:
+    """A chain at the empty DAG, not scored yet."""
+    return StructureChain(
+        make_dag(n_nodes, n_candidates),
+        _make_neighbourhood(n_nodes),
+        np.zeros(1, dtype=np.int64),
+        make_dag(n_nodes, n_candidates),
+        _make_neighbourhood(n_nodes),
+        make_reversal(n_nodes),
+    )
+
+
+@kernel
+def start_structure_chain(view, chain, masks, max_parents, with_reversals):
+    """Put the chain at the DAG with these parent sets."""
+    for node in range(masks.size):
+        mask = np.int64(masks[node])
+        set_parents(view, chain.dag, node, mask, view.dense[node, mask])
+    chain.n_neighbours[0] = _count(view, chain.dag, chain.near, max_parents, with_reversals)
+
+
+@kernel
+def run_structure_chain(
+    view, chain, plan, max_parents, with_reversals, trace, first_step, n_steps, recording, rng
+):
+    """Take ``n_steps`` steps."""
+    view, chain, plan, trace = borrowed(view), borrowed(chain), borrowed(plan), borrowed(trace)
+    for step in range(first_step + 1, first_step + n_steps + 1):
+        if rng.random() < plan.cumulative[REV] - plan.cumulative[REV - 1]:
+            trace.attempts[REV] += 1
+            if reverse_edge(view, chain.dag, chain.reversal, rng):
+                trace.accepted[REV] += 1
+                chain.n_neighbours[0] = _count(
+                    view, chain.dag, chain.near, max_parents, with_reversals
+                )
+        else:
+            trace.attempts[EDGE] += 1
+            trace.accepted[EDGE] += _try_edge(view, chain, max_parents, with_reversals, rng)
+        if recording:
+            if step % plan.edge_thin == 0:
+                add_edges_of_dag(trace, chain.dag)
+            if step % plan.thin == 0:
+                total = 0.0
+                for node in range(chain.dag.log_score.size):
+                    total += chain.dag.log_score[node]
+                record_dag(trace, chain.dag, total)
+
+
+@inlined
+def has_bit(reach, row, node):
+    """Whether ``node`` is in the set of this row."""
+    return (reach[row, node >> 6] >> np.uint64(node & 63)) & np.uint64(1) != np.uint64(0)
+
+
+@inlined
+def fill_reach(dag, near):
+    """Descendants of every node, from the last layer to the first."""
+    n = dag.n_parents.size
+    for node in range(n):
+        for word in range(near.reach.shape[1]):
+            near.reach[node, word] = np.uint64(0)
+    n_layers = find_layers(dag, near.layer)
+    for level in range(n_layers - 1, 0, -1):
+        for node in range(n):
+            if near.layer[node] == level:
+                for i in range(dag.n_parents[node]):
+                    parent = dag.parents[node, i]
+                    for word in range(near.reach.shape[1]):
+                        near.reach[parent, word] |= near.reach[node, word]
+                    near.reach[parent, node >> 6] |= np.uint64(1) << np.uint64(node & 63)
+
+
+@inlined
+def can_add(view, dag, near, node, i):
+    """Whether candidate i may become a parent of ``node`` (the number of parents apart)."""
+    return not dag.mask[node] >> i & 1 and not has_bit(near.reach, node, view.candidates[node, i])
+
+
+@inlined
+def can_reverse(view, dag, near, node, i, max_parents):
+    """Whether the edge from the i-th parent of ``node`` can be turned around."""
+    parent = dag.parents[node, i]
+    if dag.n_parents[parent] >= max_parents or view.position[parent, node] < 0:
+        return False
+    for other in range(dag.n_parents[node]):
+        if other != i and has_bit(near.reach, parent, dag.parents[node, other]):
+            return False
+    return True
+
+
+@inlined
+def _count(view, dag, near, max_parents, with_reversals):
+    """Fill the neighbourhood; return its size, the DAG itself included."""
+    fill_reach(dag, near)
+    total = 1
+    for node in range(dag.n_parents.size):
+        total += dag.n_parents[node]
+        near.additions[node] = near.reversals[node] = 0
+        if dag.n_parents[node] < max_parents:
+            for i in range(view.candidates.shape[1]):
+                near.additions[node] += can_add(view, dag, near, node, i)
+        if with_reversals:
+            for i in range(dag.n_parents[node]):
+                near.reversals[node] += can_reverse(view, dag, near, node, i, max_parents)
+        total += near.additions[node] + near.reversals[node]
+    return total
+
+
+@inlined
+def _pick_change(view, chain, max_parents, pick):
+    """The child, its new mask, and for a reversal the other end (else -1) and its new mask."""
+    dag, near = chain.dag, chain.near
+    node = 0
+    while True:
+        here = dag.n_parents[node] + near.additions[node] + near.reversals[node]
+        if pick < here:
+            break
+        pick -= here
+        node += 1
+    mask = dag.mask[node]
+    if pick < dag.n_parents[node]:
+        parent = dag.parents[node, pick]
+        return node, mask ^ (1 << view.position[node, parent]), -1, np.int64(0)
+    pick -= dag.n_parents[node]
+    if pick < near.additions[node]:
+        i = -1
+        while pick >= 0:
+            i += 1
+            pick -= can_add(view, dag, near, node, i)
+        return node, mask | (1 << i), -1, np.int64(0)
+    pick -= near.additions[node]
+    i = -1
+    while pick >= 0:
+        i += 1
+        pick -= can_reverse(view, dag, near, node, i, max_parents)
+    parent = dag.parents[node, i]
+    turned = dag.mask[parent] | (1 << view.position[parent, node])
+    return node, mask ^ (1 << view.position[node, parent]), parent, turned
+
+
+@inlined
+def _try_edge(view, chain, max_parents, with_reversals, rng):
+    """Propose a neighbour, uniformly; returns whether the DAG has changed."""
+    dag, proposal = chain.dag, chain.proposal
+    n_neighbours = chain.n_neighbours[0]
+    pick = int(rng.random() * n_neighbours) - 1
+    if pick < 0:
+        return False
+    node, mask, other, other_mask = _pick_change(view, chain, max_parents, pick)
+    change = view.dense[node, mask] - dag.log_score[node]
+    if other >= 0:
+        change += view.dense[other, other_mask] - dag.log_score[other]
+    threshold = log_uniform(rng) - change - np.log(n_neighbours)
+    # A neighbourhood has at least one member; where that is not enough, none will be.
+    if not threshold < 0.0:
+        return False
+    copy_dag(dag, proposal)
+    set_parents(view, proposal, node, mask, view.dense[node, mask])
+    if other >= 0:
+        set_parents(view, proposal, other, other_mask, view.dense[other, other_mask])
+    n_proposed = _count(view, proposal, chain.proposal_near, max_parents, with_reversals)
+    if not threshold < -np.log(n_proposed):
+        return False
+    copy_dag(proposal, dag)
+    chain.n_neighbours[0] = n_proposed
+    _copy_neighbourhood(chain.proposal_near, chain.near)
+    return True
+
+
+@inlined
+def _copy_neighbourhood(source, target):
+    for node in range(source.layer.size):
+        for word in range(source.reach.shape[1]):
+            target.reach[node, word] = source.reach[node, word]
+        target.additions[node] = source.additions[node]
+        target.reversals[node] = source.reversals[node]

@@ -1,0 +1,114 @@
+"""Running compiled partition chains as a user of the kernel would, and their exact step laws."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from outpoint.mcmc.partition_chain import (
+    Plan,
+    Replicas,
+    make_replicas,
+    make_workspace,
+    run_partition_chain,
+)
+from outpoint.mcmc.trace import MOVES, Trace, make_trace
+from tests.mcmc.laws import (
+    MOVE_NAMES,
+    Floats,
+    Target,
+    list_reversals,
+    move_matrix,
+    partitions,
+    placement_matrix,
+    reversal_matrix,
+    through_dags,
+)
+from tests.mcmc.loops import scored_state
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a chain does, in words: the probability of each move, the rest stays still."""
+
+    moves: Mapping[str, float]
+    block: int = 1
+    powers: Sequence[float] = (1.0,)
+    sweep: int = 20
+
+    def plan(self, thin: int = 1, edge_thin: int = 1) -> Plan:
+        shares = [self.moves.get(move, 0.0) for move in MOVES]
+        shares[MOVES.index("still")] = 1.0 - sum(shares)
+        cumulative = np.cumsum(shares)
+        cumulative[-1] = 1.0
+        return Plan(cumulative, self.block, np.array(self.powers), self.sweep, thin, edge_thin)
+
+    def matrix(self, target: Target, power: float = 1.0) -> Floats:
+        """The law of one step; replicas other than the first do not reverse edges."""
+        out = (1.0 - sum(self.moves.values())) * np.eye(len(target.log_weight))
+        for move, share in self.moves.items():
+            if move in MOVE_NAMES:
+                out += share * move_matrix(target, move, power)
+            elif move == "node_gibbs":
+                out += share * placement_matrix(target, power)
+            elif move == "rev" and power == 1.0:
+                on_dags = reversal_matrix(target, list_reversals(target))
+                on_dags = np.linalg.matrix_power(on_dags, self.block)
+                out += share * through_dags(target, on_dags)
+            else:
+                out += share * np.eye(len(out))
+        return out
+
+
+@dataclass
+class Chain:
+    """A chain with its state and random numbers; every run continues it."""
+
+    target: Target
+    recipe: Recipe
+    seed: int
+    thin: int = 1
+    edge_thin: int = 1
+    step: int = 0
+    replicas: Replicas = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(self.seed)
+        n = self.target.n
+        start = partitions(n)[int(np.flatnonzero(self.target.possible)[-1])]
+        state = scored_state(self.target.view, start, np.random.default_rng(0))
+        self.replicas = make_replicas(len(self.recipe.powers), state)
+        self.work = make_workspace(*self.target.view.candidates.shape)
+
+    def run(self, n_steps: int, trace: Trace | None = None, recording: bool = True) -> Trace:
+        if trace is None:
+            trace = self.make_trace(n_steps // self.thin)
+        run_partition_chain(
+            self.target.view,
+            self.replicas,
+            self.work,
+            self.recipe.plan(self.thin, self.edge_thin),
+            trace,
+            self.step,
+            n_steps,
+            recording,
+            self.rng,
+        )
+        self.step += n_steps
+        return trace
+
+    def make_trace(self, n_draws: int) -> Trace:
+        return make_trace(self.target.n, n_draws, len(self.recipe.powers))
+
+
+def paper_mix(n: int, *, rev: float = 0.0) -> dict[str, float]:
+    """Partition : permutation = 3 : 2, the larger move of each class with 6n / (n^2 + 10n - 24)."""
+    larger = min(1.0, 6 * n / (n * n + 10 * n - 24))
+    moving = 0.99 - rev
+    return {
+        "split_join": moving * 0.6 * (1 - larger),
+        "node_move": moving * 0.6 * larger,
+        "swap_any": moving * 0.4 * larger,
+        "swap_adjacent": moving * 0.4 * (1 - larger),
+        "rev": rev,
+    }
