@@ -5,17 +5,29 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outpoint import __version__
 from outpoint.data import Dataset, load_dataset
-from outpoint.errors import GraphError, OptionError, TooLargeError
-from outpoint.exact import estimate_seconds, is_quick, require_feasible, solve
+from outpoint.errors import GraphError, OptionError
+from outpoint.exact import is_quick, require_feasible, solve
 from outpoint.graphs import Dag
-from outpoint.posterior import Posterior, RunInfo
-from outpoint.scores import build_prior, resolve_score
-from outpoint.tables import build_table, check_max_parents
+from outpoint.mcmc import METHODS as SAMPLERS
+from outpoint.mcmc import Settings, check_method, is_possible
+from outpoint.posterior import ExactPosterior, Posterior, RunInfo, SampledPosterior
+from outpoint.runs import run_chains
+from outpoint.scores import StructurePrior, build_prior, resolve_score
+from outpoint.tables import ScoreTable, build_table, check_max_parents
+from outpoint.tables.view import TableView, view_table
 
-METHODS = ("auto", "exact")
+METHODS = ("auto", "exact", *SAMPLERS)
+
+DEFAULT_STEPS = {"mcmc": 60_000}
+PAPER_STEPS = 1_000_000
+"""Default length of the paper's chains, whose steps are short."""
+
+ORDER_STEPS = 20_000
+"""Steps of the order chain that ``start="order"`` begins with."""
 
 Progress = Callable[[str, float], None]
 
@@ -25,8 +37,16 @@ def learn(
     score: Any = "auto",
     method: str = "auto",
     max_parents: int | None = None,
-    *,
+    chains: int = 4,
+    steps: int | None = None,
     seed: int | None = None,
+    *,
+    warmup: int | None = None,
+    draws: int = 1000,
+    moves: Any = None,
+    edge_reversals: bool = True,
+    start: Any = None,
+    n_candidates: int | None = None,
     structure_prior: str = "uniform",
     edge_prior: Any = None,
     forbidden: Iterable[tuple[str, str]] = (),
@@ -48,11 +68,28 @@ def learn(
         ``"auto"`` (by the kind of data), ``"bge"``, ``"bdeu"``, or a score object such as
         ``BGe(alpha_mu=0.1)`` or ``CustomScore(function)``.
     method
-        ``"exact"``: the posterior itself, for up to about 20 variables; ``"auto"`` chooses it.
+        ``"exact"``: the posterior itself, for up to about 20 variables. ``"mcmc"``: our sampler.
+        ``"partition"``, ``"partition+rev"``, ``"structure"``, ``"structure+rev"``: the paper's
+        samplers; ``"order"``: order MCMC, which is biased. ``"auto"`` is exact where that takes
+        seconds and ``"mcmc"`` otherwise.
     max_parents
         Most parents a node may have; no limit by default up to 20 variables, 3 beyond.
+    chains, steps, warmup, draws
+        Number of chains; recorded steps of each; unrecorded steps before them (a quarter of
+        ``steps`` by default); DAGs kept of each chain. Not used by ``"exact"``.
     seed
-        Seed of the draws; a fresh one is chosen and recorded if none is given.
+        Seed of all randomness; a fresh one is chosen and recorded if none is given.
+    moves
+        Weights of the partition moves, a dict with keys among ``split_join``, ``node_move``,
+        ``swap_any``, ``swap_adjacent``, ``node_gibbs`` and ``rev``; or ``"paper"``.
+    edge_reversals
+        Whether structure MCMC may turn edges around in a step.
+    start
+        Where chains start: ``None`` for the required edges alone, ``"order"`` for the end of a
+        short order chain, or a :class:`Dag`.
+    n_candidates
+        Number of candidate parents per node for sampling; all nodes by default up to 20 variables,
+        the most promising ones beyond.
     structure_prior
         ``"uniform"`` over DAGs, or ``"fair"``: the same weight for each number of parents.
     edge_prior
@@ -84,28 +121,58 @@ def learn(
         max_parents=limit,
     )
     seed = _checked_seed(seed)
-    _checked_method(method, dataset, memory_limit)
+    method = _chosen_method(method, dataset, moves, memory_limit)
+    counts = _checked_counts(method, chains, steps, warmup, draws)
     chosen = resolve_score(score, dataset)
     scorer = chosen.bind(dataset, allow_degenerate=allow_degenerate)
     report = progress or (lambda stage, fraction: None)
     report("scoring parent sets", 0.0)
-    table = build_table(
-        dataset.names, scorer, prior, max_parents=limit, n_candidates=dataset.n_nodes - 1
-    )
-    report("summing over all DAGs", 0.0)
-    solution = solve(table, lambda fraction: report("summing over all DAGs", fraction))
-    info = RunInfo(
-        source=dataset.source,
-        fingerprint=dataset.fingerprint(),
-        n_observations=dataset.n_obs,
-        score=chosen.name,
-        structure_prior=structure_prior,
+    if method == "exact":
+        n_candidates = dataset.n_nodes - 1
+    table = build_table(dataset.names, scorer, prior, max_parents=limit, n_candidates=n_candidates)
+
+    def info() -> RunInfo:
+        return RunInfo(
+            source=dataset.source,
+            fingerprint=dataset.fingerprint(),
+            n_observations=dataset.n_obs,
+            score=chosen.name,
+            structure_prior=structure_prior,
+            max_parents=limit,
+            method=method,
+            seed=seed,
+            version=__version__,
+            elapsed_seconds=time.perf_counter() - started,
+        )
+
+    if method == "exact":
+        report("summing over all DAGs", 0.0)
+        solution = solve(table, lambda fraction: report("summing over all DAGs", fraction))
+        return ExactPosterior(info(), solution)
+    n_chains, n_steps, n_warmup, n_draws = counts
+    view = view_table(table)
+    settings = Settings(
+        method=method,
+        moves=moves,
+        n_draws=n_draws,
+        thin=max(1, n_steps // n_draws),
+        edge_thin=min(20 if method == "mcmc" else 100, n_steps),
         max_parents=limit,
-        seed=seed,
-        version=__version__,
-        elapsed_seconds=time.perf_counter() - started,
+        edge_reversals=edge_reversals,
+        order_steps=ORDER_STEPS if isinstance(start, str) and start == "order" else 0,
     )
-    return Posterior(info, solution)
+    report("sampling", 0.0)
+    ended = run_chains(
+        view,
+        settings,
+        _start_masks(table, view, prior, start),
+        n_chains=n_chains,
+        n_steps=n_steps,
+        n_warmup=n_warmup,
+        seed=seed,
+        progress=lambda fraction: report("sampling", fraction),
+    )
+    return SampledPosterior(info(), table, [chain.trace for chain in ended], n_steps)
 
 
 def log_score(
@@ -140,14 +207,62 @@ def _checked_seed(seed: int | None) -> int:
     return int(seed)
 
 
-def _checked_method(method: str, data: Dataset, memory_limit: float | None) -> None:
+def _chosen_method(method: str, data: Dataset, moves: Any, memory_limit: float | None) -> str:
+    """The engine to use; refuses unknown ones and problems that do not fit."""
     if method not in METHODS:
         raise OptionError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}.")
-    if method == "auto" and not is_quick(data.n_nodes):
+    if method == "auto":
+        method = "exact" if is_quick(data.n_nodes) and moves is None else "mcmc"
+    if method == "exact":
+        if moves is not None:
+            raise OptionError("moves belongs to the partition samplers, not to method 'exact'.")
         require_feasible(data.n_nodes, memory_limit)
-        raise TooLargeError(
-            f"the exact posterior of {data.n_nodes} variables would take about "
-            f"{estimate_seconds(data.n_nodes) / 60:.0f} minutes: use fewer variables, or insist "
-            "with method='exact' (--method exact)."
+    else:
+        check_method(method, moves)
+    return method
+
+
+def _checked_counts(
+    method: str, chains: int, steps: int | None, warmup: int | None, draws: int
+) -> tuple[int, int, int, int]:
+    """Chains, steps, warm-up steps and draws, with their defaults."""
+    steps = DEFAULT_STEPS.get(method, PAPER_STEPS) if steps is None else steps
+    warmup = steps // 4 if warmup is None and isinstance(steps, int) else warmup
+    wanted = {
+        "chains": (chains, 1),
+        "steps": (steps, 1),
+        "warmup": (warmup, 0),
+        "draws": (draws, 1),
+    }
+    for name, (value, least) in wanted.items():
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise OptionError(f"{name} is a whole number from {least}, not {value!r}.")
+    return int(chains), int(steps), int(warmup or 0), min(int(draws), int(steps))
+
+
+def _start_masks(
+    table: ScoreTable, view: TableView, prior: StructurePrior, start: Any
+) -> NDArray[np.uint32]:
+    """The parent sets of the DAG where chains start; it must have a finite score."""
+    if isinstance(start, Dag):
+        if set(start.names) != set(table.names):
+            raise GraphError("the start DAG's nodes are not the columns of the data.")
+        adjacency = start.reorder(table.names).adjacency
+    elif start is None or (isinstance(start, str) and start == "order"):
+        adjacency = prior.required
+    else:
+        raise OptionError(f"start is None, 'order' or a Dag, not {start!r}.")
+    masks = np.zeros(table.n_nodes, dtype=np.uint32)
+    for child, candidates in enumerate(table.candidates):
+        masks[child] = int(adjacency[candidates, child] @ (1 << np.arange(len(candidates))))
+        if adjacency[:, child].sum() != adjacency[candidates, child].sum():
+            raise OptionError(
+                f"the start DAG gives {table.names[child]} a parent that is not among its "
+                "candidates: choose another start, or more n_candidates."
+            )
+    if not is_possible(view, masks):
+        raise OptionError(
+            "the chains would start in a DAG that the score or the constraints exclude: "
+            "give start=Dag with an admissible one."
         )
-    require_feasible(data.n_nodes, memory_limit)
+    return masks

@@ -10,6 +10,7 @@ import typer
 from outpoint.errors import OptionError
 
 MODEL = "Model"
+SAMPLING = "Sampling (where the posterior is not exact)"
 KNOWLEDGE = "Background knowledge"
 OUTPUT = "Output"
 
@@ -48,7 +49,13 @@ def learn(
         ),
     ] = False,
     method: Annotated[
-        str, typer.Option(metavar="NAME", help="auto or exact.", rich_help_panel=MODEL)
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="exact; mcmc, our sampler; the paper's partition, partition+rev, structure, "
+            "structure+rev and order (biased); or auto.",
+            rich_help_panel=MODEL,
+        ),
     ] = "auto",
     score: Annotated[
         str,
@@ -68,8 +75,24 @@ def learn(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(metavar="NUMBER", help="Seed of the draws.", rich_help_panel=MODEL),
+        typer.Option(metavar="NUMBER", help="Seed of all randomness.", rich_help_panel=MODEL),
     ] = None,
+    chains: Annotated[
+        int,
+        typer.Option(metavar="NUMBER", help="Number of chains.", rich_help_panel=SAMPLING),
+    ] = 4,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Steps of each chain (default: 60,000 for mcmc, a million for the others).",
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
+    draws: Annotated[
+        int,
+        typer.Option(metavar="NUMBER", help="DAGs kept of each chain.", rich_help_panel=SAMPLING),
+    ] = 1000,
     standardize: Annotated[
         bool,
         typer.Option(
@@ -166,11 +189,15 @@ def learn(
     dataset = load_dataset(data, types=_parse_types(types), separator=_parse_separator(separator))
     directory = _free_directory(data) if out is None else out
     check_writable(directory, overwrite=overwrite)
-    with StageProgress(shown=not quiet and dataset.n_nodes > 16) as progress:
+    takes_long = dataset.n_nodes > 16 or method not in ("auto", "exact")
+    with StageProgress(shown=not quiet and takes_long) as progress:
         posterior = learn_posterior(
             dataset,
             score=_score(score, standardize, equivalent_sample_size),
             method=method,
+            chains=chains,
+            steps=steps,
+            draws=draws,
             max_parents=max_parents,
             seed=seed,
             structure_prior=structure_prior,

@@ -66,16 +66,21 @@ def print_summary(posterior: Posterior, data: Dataset, directory: Path, asked_me
     info = posterior.info
     kind = "continuous" if data.is_continuous else "categorical"
     score = SCORE_NAMES.get(info.score, info.score)
-    why = " (few enough variables to sum over all DAGs)" if asked_method == "auto" else ""
+    why = ""
+    if asked_method == "auto":
+        few = posterior.log_evidence is not None
+        why = f" ({'few enough' if few else 'too many'} variables to sum over all DAGs)"
     parents = "1 parent" if info.max_parents == 1 else f"{info.max_parents} parents"
     lines = {
         "Data": f"{info.source}: {data.n_obs} observations of {data.n_nodes} {kind} variables",
         "Model": f"{score} score, {info.structure_prior} prior, at most {parents}",
         "Method": f"{posterior.method}{why}, {info.elapsed_seconds:.2f} s",
-        "Evidence": f"log evidence {posterior.log_evidence:.4f}",
-        "Best DAG": f"log score {posterior.map_log_score:.4f}, "
-        f"probability {posterior.map_probability:.3g}",
     }
+    best = f"log score {posterior.map_log_score:.4f}"
+    if posterior.log_evidence is not None:
+        lines["Evidence"] = f"log evidence {posterior.log_evidence:.4f}"
+        best += f", probability {posterior.map_probability:.3g}"
+    lines["Best DAG"] = best
     for label, line in lines.items():
         _print_line(console, label, line)
     console.print()

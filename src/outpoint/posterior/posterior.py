@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.errors import OptionError
-from outpoint.exact import ExactSolution
 from outpoint.graphs import Dag
+from outpoint.tables import ScoreTable
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-DEFAULT_DRAWS = 1000
+Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -31,152 +32,162 @@ class RunInfo:
     score: str
     structure_prior: str
     max_parents: int
+    method: str
     seed: int
     version: str
     elapsed_seconds: float
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Posterior:
-    """The posterior over DAGs, computed exactly.
+class Posterior(ABC):
+    """The posterior over DAGs.
 
-    Tables are indexed [parent, child] by column names. ``info`` tells the origin of the result.
+    Tables are indexed [parent, child] by column names. ``info`` tells the origin of the result,
+    ``table`` holds the scores it was computed from.
     """
 
     info: RunInfo
-    solution: ExactSolution
-    method: str = "exact"
-    _draws: dict[int, Any] = field(default_factory=dict)
+    table: ScoreTable
+
+    @property
+    def method(self) -> str:
+        """How the posterior was computed."""
+        return self.info.method
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the variables."""
-        return self.solution.table.names
+        return self.table.names
 
     @property
     def edge_probabilities(self) -> pd.DataFrame:
         """Posterior probability of every edge, [parent, child]."""
-        return self._square(self.solution.edges, "parent", "child")
+        return self._square(self._edges(), "parent", "child")
 
     @property
     def ancestor_probabilities(self) -> pd.DataFrame:
         """Posterior probability that the row variable is an ancestor of the column variable."""
-        return self._square(self.solution.ancestors, "ancestor", "descendant")
+        return self._square(self._ancestors(), "ancestor", "descendant")
 
-    @cached_property
+    @property
+    @abstractmethod
     def map_dag(self) -> Dag:
         """The most probable DAG (one of the best, if several share the best score)."""
-        return Dag.from_adjacency(self.solution.best_adjacency, self.names)
 
     @property
+    @abstractmethod
     def map_log_score(self) -> float:
         """Log score, prior included, of the most probable DAG."""
-        return self.solution.best_log_score
 
     @property
-    def map_probability(self) -> float:
-        """Posterior probability of the most probable DAG."""
-        return float(np.exp(self.map_log_score - self.log_evidence))
+    def log_evidence(self) -> float | None:
+        """Log of the sum of all DAGs' scores, prior included; None unless exact."""
+        return None
 
     @property
-    def log_evidence(self) -> float:
-        """Log of the sum of all DAGs' scores, prior included."""
-        return self.solution.log_evidence
+    def map_probability(self) -> float | None:
+        """Posterior probability of the most probable DAG; None unless exact."""
+        return None
 
     @property
+    @abstractmethod
     def converged(self) -> bool:
-        """Always true: an exact posterior has nothing to converge."""
-        return True
+        """Whether the numbers can be trusted."""
 
     @property
+    @abstractmethod
     def verdict(self) -> str:
         """How far the numbers can be trusted, in words."""
-        limit = self.info.max_parents
-        return (
-            f"exact: every probability is computed over all DAGs with at most {limit} "
-            f"parent{'s' if limit > 1 else ''} per node; no sampling, nothing to converge "
-            f"(internal checks agree to {max(self.solution.discrepancy, 1e-16):.0e})."
-        )
 
+    @abstractmethod
     def parent_set_probabilities(
         self, child: str | int, *, at_least: float = 1e-6
     ) -> list[tuple[tuple[str, ...], float]]:
         """The parent sets of ``child`` with their probabilities, most probable first."""
-        node = self._node(child)
-        log_probability = self.solution.log_parent_sets[node]
-        candidates = self.solution.table.candidates[node]
-        chosen = np.flatnonzero(log_probability >= np.log(max(at_least, 1e-300)))
-        ranked = chosen[np.argsort(-log_probability[chosen], kind="stable")]
-        return [
-            (
-                tuple(self.names[u] for i, u in enumerate(candidates) if mask >> i & 1),
-                float(np.exp(log_probability[mask])),
-            )
-            for mask in ranked.tolist()
-        ]
 
-    def dags(self, n_draws: int = DEFAULT_DRAWS) -> xr.DataArray:
-        """Independent draws from the posterior: booleans (chain, draw, parent, child)."""
+    @abstractmethod
+    def diagnostics(self) -> pd.DataFrame:
+        """One row per edge, most probable first: probability, mcse, rhat, ess, status."""
+
+    @abstractmethod
+    def _edges(self) -> Floats:
+        """Edge probabilities."""
+
+    @abstractmethod
+    def _ancestors(self) -> Floats:
+        """Ancestor probabilities."""
+
+    @abstractmethod
+    def _draws(self) -> tuple[Booleans, Floats]:
+        """Adjacency matrices (chain, draw, parent, child) and log scores (chain, draw)."""
+
+    def dags(self) -> xr.DataArray:
+        """Draws from the posterior: booleans (chain, draw, parent, child)."""
+        return self._as_dags(self._draws()[0])
+
+    @property
+    def log_scores(self) -> xr.DataArray:
+        """Log scores (chain, draw) of the graphs that :meth:`dags` returns."""
+        import xarray as xr
+
+        scores = self._draws()[1]
+        chains = np.arange(len(scores))
+        return xr.DataArray(
+            scores.copy(), dims=("chain", "draw"), coords={"chain": chains}, name="log_score"
+        )
+
+    def iter_dags(self) -> Iterator[Dag]:
+        """The same draws, one :class:`Dag` after the other."""
+        yield from self._as_graphs(self._draws()[0])
+
+    def probability(self, feature: Callable[[Dag], Any]) -> float:
+        """Posterior mean of a function of the DAG (true or false, or a number), from draws."""
+        return self._mean_of(feature, self.iter_dags())
+
+    def _mean_of(self, feature: Callable[[Dag], Any], dags: Iterator[Dag]) -> float:
+        if not callable(feature):
+            raise OptionError(f"a feature is a function of a Dag, not {feature!r}.")
+        return float(np.mean([float(feature(dag)) for dag in dags]))
+
+    def _as_graphs(self, adjacencies: Booleans) -> Iterator[Dag]:
+        for adjacency in adjacencies.reshape(-1, len(self.names), len(self.names)):
+            yield Dag.from_adjacency(adjacency, self.names)
+
+    def _as_dags(self, adjacencies: Booleans) -> xr.DataArray:
         import xarray as xr
 
         names = list(self.names)
         return xr.DataArray(
-            self._sample(n_draws)[0][None].copy(),
+            adjacencies.copy(),
             dims=("chain", "draw", "parent", "child"),
-            coords={"chain": [0], "parent": names, "child": names},
+            coords={"chain": np.arange(len(adjacencies)), "parent": names, "child": names},
             name="dag",
         )
 
-    @property
-    def log_scores(self) -> xr.DataArray:
-        """Log scores (chain, draw) of the graphs that :meth:`dags` returns by default."""
-        import xarray as xr
-
-        scores = self._sample(DEFAULT_DRAWS)[1]
-        return xr.DataArray(
-            scores[None].copy(), dims=("chain", "draw"), coords={"chain": [0]}, name="log_score"
-        )
-
-    def iter_dags(self, n_draws: int = DEFAULT_DRAWS) -> Iterator[Dag]:
-        """The same draws, one :class:`Dag` after the other."""
-        for adjacency in self._sample(n_draws)[0]:
-            yield Dag.from_adjacency(adjacency, self.names)
-
-    def probability(self, feature: Callable[[Dag], Any], n_draws: int = DEFAULT_DRAWS) -> float:
-        """Posterior mean of a function of the DAG (true or false, or a number), from draws."""
-        if not callable(feature):
-            raise OptionError(f"a feature is a function of a Dag, not {feature!r}.")
-        return float(np.mean([float(feature(dag)) for dag in self.iter_dags(n_draws)]))
-
-    def diagnostics(self) -> pd.DataFrame:
-        """One row per edge, most probable first: probability, mcse, rhat, ess, status.
-
-        An exact probability has no Monte Carlo error, and no chain that could have an R-hat.
-        """
+    def _edge_rows(self, mcse: Floats, status: str) -> pd.DataFrame:
+        """The table of :meth:`diagnostics`."""
         import pandas as pd
 
         n = len(self.names)
         parents, children = np.nonzero(~np.eye(n, dtype=np.bool_))
-        probability = self.solution.edges[parents, children]
+        probability = self._edges()[parents, children]
         ranked = np.argsort(-probability, kind="stable")
+        parents, children = parents[ranked], children[ranked]
         return pd.DataFrame(
             {
-                "parent": [self.names[u] for u in parents[ranked]],
-                "child": [self.names[v] for v in children[ranked]],
+                "parent": [self.names[u] for u in parents],
+                "child": [self.names[v] for v in children],
                 "probability": probability[ranked],
-                "mcse": 0.0,
+                "mcse": mcse[parents, children],
                 "rhat": np.nan,
                 "ess": np.nan,
-                "status": "exact",
+                "status": status,
             }
         )
 
-    def __repr__(self) -> str:
-        return (
-            f"Posterior({self.method}, {len(self.names)} nodes, "
-            f"{self.info.n_observations} observations, score {self.info.score}, "
-            f"log evidence {self.log_evidence:.3f})"
-        )
+    def _named_set(self, child: int, mask: int) -> tuple[str, ...]:
+        """A parent set, given as a mask over the candidates of ``child``, by names."""
+        candidates = self.table.candidates[child]
+        return tuple(self.names[u] for i, u in enumerate(candidates) if mask >> i & 1)
 
     def _node(self, node: str | int) -> int:
         if node in self.names:
@@ -185,7 +196,7 @@ class Posterior:
             return node
         raise OptionError(f"{node!r} is not one of the variables.")
 
-    def _square(self, values: NDArray[np.float64], rows: str, columns: str) -> pd.DataFrame:
+    def _square(self, values: Floats, rows: str, columns: str) -> pd.DataFrame:
         import pandas as pd
 
         names = list(self.names)
@@ -194,14 +205,3 @@ class Posterior:
             index=pd.Index(names, name=rows),
             columns=pd.Index(names, name=columns),
         )
-
-    def _sample(self, n_draws: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Draws and their scores; the same seed and number always give the same draws."""
-        if not isinstance(n_draws, int) or isinstance(n_draws, bool) or n_draws < 1:
-            raise OptionError(f"n_draws must be a whole number from 1, not {n_draws!r}.")
-        if n_draws not in self._draws:
-            rng = np.random.default_rng(self.info.seed)
-            dags = self.solution.sample(n_draws, rng)
-            self._draws[n_draws] = dags, self.solution.log_scores_of(dags)
-        draws: tuple[NDArray[np.bool_], NDArray[np.float64]] = self._draws[n_draws]
-        return draws
