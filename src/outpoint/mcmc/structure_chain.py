@@ -44,7 +44,8 @@ class StructureChain(NamedTuple):
     reversal: Reversal
 
 
-def _make_neighbourhood(n: int) -> Neighbourhood:
+def make_neighbourhood(n: int) -> Neighbourhood:
+    """Room for the neighbourhood of a DAG."""
     return Neighbourhood(
         np.zeros((n, -(-n // 64)), dtype=np.uint64),
         np.zeros(n, dtype=np.int64),
@@ -57,10 +58,10 @@ def make_structure_chain(n_nodes: int, n_candidates: int) -> StructureChain:
     """A chain at the empty DAG, not scored yet."""
     return StructureChain(
         make_dag(n_nodes, n_candidates),
-        _make_neighbourhood(n_nodes),
+        make_neighbourhood(n_nodes),
         np.zeros(1, dtype=np.int64),
         make_dag(n_nodes, n_candidates),
-        _make_neighbourhood(n_nodes),
+        make_neighbourhood(n_nodes),
         make_reversal(n_nodes),
     )
 

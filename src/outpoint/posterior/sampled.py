@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.graphs import Dag
+from outpoint.mcmc.ancestors import count_ancestors
 from outpoint.mcmc.trace import MOVES, Trace
 from outpoint.posterior.posterior import Booleans, Floats, Posterior, RunInfo
 from outpoint.tables import ScoreTable
@@ -154,12 +155,8 @@ class SampledPosterior(Posterior):
         return edges
 
     def _ancestors(self) -> Floats:
-        dags = self._draws()[0]
-        reach = dags.reshape(-1, *dags.shape[2:]).copy()
-        for k in range(len(self.names)):
-            reach |= reach[:, :, k, None] & reach[:, k, None, :]
-        ancestors: Floats = reach.mean(axis=0)
-        return ancestors
+        masks = np.concatenate([self._masks(trace) for trace in self.traces])
+        return np.divide(count_ancestors(masks, self.table.candidates), len(masks))
 
     def _draws(self) -> tuple[Booleans, Floats]:
         return self._all_draws

@@ -1,0 +1,67 @@
+"""``outpoint learn`` where the posterior is sampled."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import outpoint as op
+from tests.cli.conftest import Run, table
+
+
+@pytest.mark.parametrize("method", ["mcmc", "partition", "partition+rev", "structure+rev"])
+def test_files_and_summary(run: Run, method: str) -> None:
+    outcome = run(
+        "learn", "data.csv", "--method", method, "--steps", "2000", "--chains", "2", "--seed", "3"
+    )
+    assert outcome.code == 0
+    assert "2 chains of 2,000 steps" in outcome.out
+    assert "Evidence" not in outcome.out
+    folder = Path("outpoint-run-data")
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["method"] == method
+    assert summary["log_evidence"] is None
+    rows = list(csv.DictReader((folder / "edges.csv").read_text().splitlines()))
+    assert len(rows) == 12
+    assert {row["status"] for row in rows} == {"sampled"}
+    same = op.learn("data.csv", method=method, steps=2000, chains=2, seed=3)
+    found = {(row["parent"], row["child"]): float(row["probability"]) for row in rows}
+    for (parent, child), probability in found.items():
+        assert probability == same.edge_probabilities.loc[parent, child]
+    assert op.Dag.from_dot((folder / "map.dot").read_text()) == same.map_dag
+
+
+def test_order_mcmc_says_that_it_is_biased(run: Run) -> None:
+    outcome = run("learn", "data.csv", "--method", "order", "--steps", "1000")
+    assert outcome.code == 0
+    assert "biased" in outcome.out
+
+
+def test_many_variables_are_sampled_by_default(run: Run) -> None:
+    numbers = np.random.default_rng(1).normal(size=(60, 25)).round(3)
+    names = ",".join(f"v{i}" for i in range(25))
+    Path("many.csv").write_text(table(names, numbers))
+    outcome = run("learn", "many.csv", "--steps", "100", "--chains", "2")
+    assert outcome.code == 0
+    assert "mcmc (too many variables to sum over all DAGs)" in outcome.out
+    assert "14 most promising candidates" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--method", "mcmc", "--steps", "0"], "steps is a whole number from 1, not 0"),
+        (["--method", "mcmc", "--chains", "0"], "chains is a whole number from 1, not 0"),
+        (["--method", "mcmc", "--draws", "-1"], "draws is a whole number from 1, not -1"),
+        (["--method", "gibbs"], "unknown method 'gibbs'"),
+    ],
+)
+def test_bad_options(run: Run, words: list[str], message: str) -> None:
+    outcome = run("learn", "data.csv", *words)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert len(outcome.err.splitlines()) == 1
+    assert outcome.out == ""
+    assert [path.name for path in Path().iterdir()] == ["data.csv"]
