@@ -85,8 +85,9 @@ def learn(
     edge_reversals
         Whether structure MCMC may turn edges around in a step.
     start
-        Where chains start: ``None`` for the required edges alone, ``"order"`` for the end of a
-        short order chain, or a :class:`Dag`.
+        Where chains start: ``"empty"`` for the required edges alone, ``"order"`` for the end of a
+        short order chain, or a :class:`Dag`. By default the first chain starts empty and the others
+        at DAGs drawn from random orders, so that agreement between them means something.
     n_candidates
         Number of candidate parents per node for sampling; all nodes by default up to 20 variables,
         the most promising ones beyond.
@@ -121,6 +122,9 @@ def learn(
         max_parents=limit,
     )
     seed = _checked_seed(seed)
+    known_start = isinstance(start, str) and start in ("empty", "order")
+    if not (start is None or isinstance(start, Dag) or known_start):
+        raise OptionError(f"start is 'empty', 'order' or a Dag, not {start!r}.")
     method = _chosen_method(method, dataset, moves, memory_limit)
     counts = _checked_counts(method, chains, steps, warmup, draws)
     chosen = resolve_score(score, dataset)
@@ -170,6 +174,7 @@ def learn(
         n_steps=n_steps,
         n_warmup=n_warmup,
         seed=seed,
+        scatter=start is None,
         progress=lambda fraction: report("sampling", fraction),
     )
     return SampledPosterior(info(), table, [chain.trace for chain in ended], n_steps)
@@ -227,7 +232,8 @@ def _checked_counts(
 ) -> tuple[int, int, int, int]:
     """Chains, steps, warm-up steps and draws, with their defaults."""
     steps = DEFAULT_STEPS.get(method, PAPER_STEPS) if steps is None else steps
-    warmup = steps // 4 if warmup is None and isinstance(steps, int) else warmup
+    if warmup is None and isinstance(steps, int | np.integer):
+        warmup = int(steps) // 4
     wanted = {
         "chains": (chains, 1),
         "steps": (steps, 1),
@@ -248,10 +254,8 @@ def _start_masks(
         if set(start.names) != set(table.names):
             raise GraphError("the start DAG's nodes are not the columns of the data.")
         adjacency = start.reorder(table.names).adjacency
-    elif start is None or (isinstance(start, str) and start == "order"):
-        adjacency = prior.required
     else:
-        raise OptionError(f"start is None, 'order' or a Dag, not {start!r}.")
+        adjacency = prior.required
     masks = np.zeros(table.n_nodes, dtype=np.uint32)
     for child, candidates in enumerate(table.candidates):
         masks[child] = int(adjacency[candidates, child] @ (1 << np.arange(len(candidates))))

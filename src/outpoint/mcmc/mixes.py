@@ -80,6 +80,8 @@ def cumulative(
 
     ``parents`` and ``rev`` take their share of all steps, ``still`` its share of the rest.
     """
+    largest = max(weights.values())
+    weights = {name: weight / largest for name, weight in weights.items()}
     total = sum(weights.values())
     left = (1 - parents) * (1 - rev)
     share = {name: left * (1 - still) * weight / total for name, weight in weights.items()}

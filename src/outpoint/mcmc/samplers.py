@@ -36,6 +36,7 @@ from outpoint.mcmc.structure_chain import (
     run_structure_chain,
     start_structure_chain,
 )
+from outpoint.mcmc.sums import log_sum_any, sample_any
 from outpoint.mcmc.trace import Trace, make_trace
 from outpoint.tables.view import TableView
 
@@ -82,7 +83,11 @@ class Chain(ABC):
         self.trace.attempts[:] = self.trace.accepted[:] = 0
 
     def advance(self, n_steps: int) -> None:
-        """Take recorded steps, with everything that was tuned left alone."""
+        """Take recorded steps, with everything that was tuned left alone.
+
+        Replicas take turns within a sweep, so cuts between calls belong at whole sweeps if the
+        draws are not to depend on them (see ``pieces``); their law never does.
+        """
         self._take(n_steps, recording=True)
 
     def _take(self, n_steps: int, *, recording: bool) -> None:
@@ -122,6 +127,28 @@ def pieces(n_steps: int, n_pieces: int) -> list[int]:
     """``n_steps`` cut into pieces that end at sweeps, so that cutting changes nothing."""
     ends = [n_steps * i // n_pieces // SWEEP * SWEEP for i in range(n_pieces)] + [n_steps]
     return [stop - start for start, stop in pairwise(ends)]
+
+
+def scattered_start(view: TableView, start: Masks, rng: np.random.Generator) -> Masks:
+    """A DAG drawn from a random order, or ``start`` where constraints exclude the order.
+
+    Chains that begin far apart and end up agreeing have found the posterior rather than merely
+    stayed where they were.
+    """
+    masks = np.zeros_like(start)
+    _draw_from_order(view, rng.permutation(len(start)), rng, masks)
+    return masks if is_possible(view, masks) else start
+
+
+@kernel
+def _draw_from_order(view, order, rng, masks):
+    position = np.empty(order.size, dtype=np.int64)
+    for place in range(order.size):
+        position[order[place]] = place
+    for node in range(order.size):
+        log_total = log_sum_any(view, node, position, position[node])
+        if log_total > -np.inf:
+            masks[node] = sample_any(view, node, position, position[node], log_total, rng)
 
 
 def is_possible(view: TableView, masks: Masks) -> bool:
@@ -196,7 +223,7 @@ def _partition_plan(
     moves = settings.moves
     paper = mixes.paper_partition_mix(n)
     is_ours = settings.method == "mcmc"
-    if moves is not None and moves != "paper":
+    if not (moves is None or isinstance(moves, str)):
         n_replicas, block = (default_replicas(n), FIRST_BLOCK) if is_ours else (1, 1)
         return n_replicas, block, mixes.cumulative(mixes.user_mix(moves), parents=parents)
     if is_ours and moves is None:
@@ -287,5 +314,5 @@ def check_method(method: str, moves: Any) -> None:
         raise OptionError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}.")
     if moves is not None and method in ("order", "structure", "structure+rev"):
         raise OptionError(f"moves belongs to the partition samplers, not to method {method!r}.")
-    if moves is not None and moves != "paper":
+    if moves is not None and not (isinstance(moves, str) and moves == "paper"):
         mixes.user_mix(moves)

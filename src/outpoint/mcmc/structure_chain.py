@@ -15,7 +15,7 @@ from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.mcmc.dag import DagState, copy_dag, find_layers, make_dag, set_parents
 from outpoint.mcmc.metropolis import log_uniform
 from outpoint.mcmc.moves.rev import Reversal, make_reversal, reverse_edge
-from outpoint.mcmc.trace import MOVES, add_edges_of_dag, record_dag
+from outpoint.mcmc.trace import MOVES, add_edges_of_dag, record_dag, remember_best
 
 EDGE, REV = MOVES.index("edge"), MOVES.index("rev")
 
@@ -86,12 +86,15 @@ def run_structure_chain(
             trace.attempts[REV] += 1
             if reverse_edge(view, chain.dag, chain.reversal, rng):
                 trace.accepted[REV] += 1
+                remember_best(trace, chain.dag)
                 chain.n_neighbours[0] = _count(
                     view, chain.dag, chain.near, max_parents, with_reversals
                 )
         else:
             trace.attempts[EDGE] += 1
-            trace.accepted[EDGE] += _try_edge(view, chain, max_parents, with_reversals, rng)
+            if _try_edge(view, chain, max_parents, with_reversals, rng):
+                trace.accepted[EDGE] += 1
+                remember_best(trace, chain.dag)
         if recording:
             if step % plan.edge_thin == 0:
                 add_edges_of_dag(trace, chain.dag)

@@ -66,8 +66,13 @@ class SampledPosterior(Posterior):
 
     @property
     def converged(self) -> bool:
-        """Whether several chains agree on every edge, and the method is unbiased."""
-        return self.n_chains > 1 and self.largest_difference <= AGREEMENT and self.method != "order"
+        """Whether several chains agree on every edge, all moved, and the method is unbiased."""
+        return (
+            self.n_chains > 1
+            and self.largest_difference <= AGREEMENT
+            and not self._frozen_chains()
+            and self.method != "order"
+        )
 
     @property
     def verdict(self) -> str:
@@ -89,6 +94,12 @@ class SampledPosterior(Posterior):
         steps = f"{self.steps_per_chain:,} steps"
         if self.n_chains == 1:
             return f"unknown: a single chain of {steps} cannot show whether it has converged."
+        frozen = self._frozen_chains()
+        if frozen:
+            return (
+                f"not converged: {frozen} of the {self.n_chains} chains never left the DAG they "
+                "started from; run longer (steps) or use another method."
+            )
         difference = self.largest_difference
         if difference <= AGREEMENT:
             return (
@@ -100,6 +111,10 @@ class SampledPosterior(Posterior):
             f"not converged: the {self.n_chains} chains of {steps} disagree on {disagreeing} "
             f"edge{'s' if disagreeing > 1 else ''} by up to {difference:.2f}; run longer (steps)."
         )
+
+    def _frozen_chains(self) -> int:
+        """Number of chains in which no proposal was accepted."""
+        return sum(not trace.accepted.any() for trace in self.traces)
 
     def acceptance(self) -> pd.DataFrame:
         """How often each move was tried and accepted, by chain."""

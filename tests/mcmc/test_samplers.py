@@ -1,0 +1,258 @@
+"""Chains by name: what they start from, when they stop adapting, how they may be cut in pieces."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from outpoint.mcmc import METHODS, Chain, Settings, is_possible, start_chain
+from outpoint.mcmc.ladder import default_replicas, make_ladder, respace
+from outpoint.mcmc.samplers import SWEEP, PartitionChain, partition_of, pieces
+from outpoint.mcmc.trace import MOVES
+from outpoint.tables.view import TableView
+from tests.exact.problems import gaussian, random_scores
+from tests.mcmc.laws import Target, check_counts, parent_sets, peel
+from tests.mcmc.targets import target
+
+FALSE_ALARM = 1e-6
+PAPER = ("partition", "partition+rev", "order", "structure", "structure+rev")
+
+
+def settings_of(method: str, **changes: Any) -> Settings:
+    options: dict[str, Any] = {"n_draws": 200, "thin": 10, "edge_thin": 10, "max_parents": 4}
+    return Settings(method=method, **options | changes)
+
+
+BGE = Target.of(gaussian(5)).view
+
+
+def begin(method: str, seed: int = 1, view: TableView = BGE, **changes: Any) -> Chain:
+    start = np.zeros(len(view.candidates), dtype=np.uint32)
+    return start_chain(view, settings_of(method, **changes), start, np.random.default_rng(seed))
+
+
+def same_trace(one: Chain, other: Chain) -> bool:
+    return all(
+        np.array_equal(a, b) for a, b in zip(one.trace, other.trace, strict=True) if a is not None
+    )
+
+
+# Cutting a run in pieces
+
+
+@pytest.mark.parametrize("method", PAPER)
+def test_pieces_do_not_matter(method):
+    whole, cut = begin(method), begin(method)
+    for chain in (whole, cut):
+        chain.warm_up(500)
+    whole.advance(2000)
+    for piece in (1, 2, 17, 480, 0, 999, 501):
+        cut.advance(piece)
+    assert whole.trace.n_draws[0] == 200
+    assert same_trace(whole, cut)
+
+
+def test_pieces_of_whole_sweeps_do_not_matter_with_replicas():
+    whole, cut = begin("mcmc"), begin("mcmc")
+    for chain in (whole, cut):
+        chain.warm_up(1000)
+    whole.advance(2000)
+    for sweeps in (1, 0, 7, 42, 50):
+        cut.advance(sweeps * SWEEP)
+    assert same_trace(whole, cut)
+
+
+def test_pieces_do_not_matter_with_replicas():
+    whole, cut = begin("mcmc"), begin("mcmc")
+    for chain in (whole, cut):
+        chain.warm_up(1000)
+    whole.advance(2000)
+    for piece in pieces(2000, 7):
+        cut.advance(piece)
+    assert same_trace(whole, cut)
+    assert [piece % SWEEP for piece in pieces(2000, 7)] == [0] * 7
+    assert pieces(7, 3) == [0, 0, 7]
+
+
+def test_a_cut_within_sweeps_keeps_the_law():
+    """The draws change, their law does not: pieces of 7 steps against the exact posterior."""
+    problem = target("random", 3)
+    counts = np.zeros(25, dtype=np.int64)
+    settings = settings_of("mcmc", n_draws=4000, thin=40, max_parents=2)
+    start = np.zeros(3, dtype=np.uint32)
+    chain = start_chain(problem.view, settings, start, np.random.default_rng(4))
+    chain.warm_up(500)
+    for _ in range(160_000 // 35):
+        chain.advance(7)
+        chain.advance(28)
+    index = {
+        tuple(sum(1 << int(problem.view.position[v, u]) for u in s) for v, s in enumerate(dag)): x
+        for x, dag in enumerate(parent_sets(3))
+    }
+    drawn = chain.trace.masks[: chain.trace.n_draws[0]]
+    for masks in drawn:
+        counts[index[tuple(masks.tolist())]] += 1
+    assert counts.sum() > 3900
+    check_counts(counts, problem.dags, FALSE_ALARM)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_same_seed_same_chain_and_other_seed_another(method):
+    chains = [begin(method, seed) for seed in (5, 5, 6)]
+    for chain in chains:
+        chain.warm_up(200)
+        chain.advance(2000)
+    assert same_trace(chains[0], chains[1])
+    assert not same_trace(chains[0], chains[2])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_counts_start_after_the_warm_up(method):
+    chain = begin(method)
+    chain.warm_up(700)
+    trace = chain.trace
+    assert trace.n_draws[0] == trace.n_edge_sums[0] == 0
+    assert trace.attempts.sum() == trace.accepted.sum() == 0
+    assert (trace.edge_sum == 0).all()
+    chain.advance(2000)
+    assert trace.n_draws[0] == trace.n_edge_sums[0] == 200
+    rev = MOVES.index("rev")
+    if method != "mcmc":  # there a step of reversals counts as many attempts
+        assert trace.attempts.sum() == 2000
+    assert (trace.attempts[rev] > 0) == (method in ("mcmc", "partition+rev", "structure+rev"))
+    assert (trace.accepted <= trace.attempts).all()
+    assert trace.accepted[MOVES.index("still")] == 0
+
+
+# Starts
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_partition_of_a_start(n):
+    problem = target("random", n)
+    for x, dag in enumerate(parent_sets(n)):
+        masks = np.array(
+            [sum(1 << int(problem.view.position[v, u]) for u in s) for v, s in enumerate(dag)],
+            dtype=np.uint32,
+        )
+        state = partition_of(problem.view, masks)
+        layers = peel([set(s) for s in dag])
+        assert state.n_layers[0] == len(layers)
+        assert all(state.layer[v] == level for level, own in enumerate(layers) for v in own)
+        assert is_possible(problem.view, masks) == (problem.log_dag[x] > -np.inf)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_order_start_is_possible_and_used(method):
+    view = Target.of(gaussian(5, required=[("a", "b")], max_parents=2)).view
+    start = np.zeros(5, dtype=np.uint32)
+    start[1] = 1 << int(view.position[1, 0])
+    settings = settings_of(method, order_steps=300, max_parents=2)
+    chains = [start_chain(view, settings, start, np.random.default_rng(s)) for s in (1, 2, 3, 4)]
+    for chain in chains:
+        chain.advance(10)
+        assert chain.trace.n_draws[0] == 1, "the draws of the order chain are not counted"
+        assert is_possible(view, chain.trace.masks[0])
+        assert chain.trace.masks[0, 1] >> int(view.position[1, 0]) & 1
+
+
+# Adaptation
+
+
+def tuned(chain: PartitionChain) -> tuple[Any, ...]:
+    plan = chain._plan
+    return (*chain.power.tolist(), plan.block, *plan.cumulative.tolist(), plan.thin, plan.sweep)
+
+
+def stays_fixed(chain: PartitionChain, n_pieces: int = 20) -> bool:
+    """Whether nothing that is tuned changes while steps are being recorded."""
+    before = tuned(chain)
+    for _ in range(n_pieces):
+        chain.advance(100)
+        if tuned(chain) != before:
+            return False
+    return True
+
+
+class Restless(PartitionChain):
+    """Wrong: the ladder goes on adapting, so every step depends on the whole past."""
+
+    def advance(self, n_steps: int) -> None:
+        super().advance(n_steps)
+        trace = self.trace
+        power = respace(self._plan.power, trace.swap_attempts, trace.swap_accepted, gain=0.5)
+        self._plan = self._plan._replace(power=power)
+
+
+class StretchingBlocks(PartitionChain):
+    """Wrong: the blocks of reversals go on being tuned."""
+
+    def advance(self, n_steps: int) -> None:
+        super().advance(n_steps)
+        self._plan = self._plan._replace(block=self._tuned_block())
+
+
+ROUGH = Target.of(random_scores(5, spread=8.0, seed=3)).view
+
+
+@pytest.mark.parametrize("method", ["mcmc", "partition", "partition+rev"])
+def test_adaptation_stops_with_the_warm_up(method):
+    chain = begin(method, view=ROUGH, n_draws=10, thin=200)
+    assert isinstance(chain, PartitionChain)
+    fresh = tuned(chain)
+    chain.warm_up(2000)
+    assert (tuned(chain) != fresh) == (method == "mcmc"), "only our sampler tunes itself"
+    assert stays_fixed(chain)
+
+
+@pytest.mark.parametrize("wrong", [Restless, StretchingBlocks])
+def test_a_chain_that_goes_on_adapting_is_found_out(wrong):
+    start = np.zeros(5, dtype=np.uint32)
+    chain = wrong(ROUGH, settings_of("mcmc"), start, np.random.default_rng(1))
+    chain.warm_up(2000)
+    assert not stays_fixed(chain)
+
+
+def test_own_moves_keep_their_weights():
+    moves = {"split_join": 1.0, "rev": 1.0}
+    for method, replicas in (("mcmc", 4), ("partition", 1), ("partition+rev", 1)):
+        chain = begin(method, moves=moves)
+        chain.warm_up(400)
+        chain.advance(2000)
+        assert isinstance(chain, PartitionChain)
+        assert len(chain.power) == replicas
+        used = {MOVES[i] for i in np.flatnonzero(chain.trace.attempts)}
+        assert used == {"split_join", "rev"}
+
+
+# The ladder
+
+
+@pytest.mark.parametrize("n_replicas", [1, 2, 4, 6])
+def test_ladder(n_replicas):
+    power = make_ladder(n_replicas)
+    assert power[0] == 1.0
+    assert (np.diff(power) < 0).all()
+    assert power[-1] == (1.0 if n_replicas == 1 else pytest.approx(0.3 if n_replicas < 5 else 0.2))
+    assert default_replicas(20) == 4
+    assert default_replicas(21) == 6
+
+
+@pytest.mark.parametrize("gain", [0.1, 1.0])
+def test_respacing_widens_the_gaps_that_are_crossed_often(gain):
+    power = make_ladder(4)
+    attempts = np.array([100, 100, 100, 0])
+
+    def gaps(accepted: list[int]) -> NDArray[np.float64]:
+        moved = respace(power, attempts, np.array([*accepted, 0]), gain)
+        assert moved[0] == 1.0
+        assert moved[-1] == power[-1]
+        assert (np.diff(moved) < 0).all()
+        return -np.diff(np.log(moved))
+
+    even = gaps([50, 50, 50])
+    np.testing.assert_allclose(even, even[0])
+    skewed = gaps([90, 50, 0])
+    assert skewed[0] > even[0] > skewed[2]
+    np.testing.assert_array_equal(respace(power[:2], attempts, attempts, gain), power[:2])

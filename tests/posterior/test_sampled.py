@@ -1,0 +1,230 @@
+"""A sampled posterior: what it makes of its chains, and when it says that they can be trusted."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import outpoint as op
+from outpoint.mcmc import METHODS
+from outpoint.mcmc.trace import make_trace
+from outpoint.posterior import SampledPosterior
+
+NAMES = ("a", "b", "c")
+NOTHING = op.Dataset(NAMES, np.zeros((1, 3)))
+SCORE = op.CustomScore(lambda child, parents: -float(len(parents)) - 0.1 * child)
+
+
+def from_chains(*chains: Any, method: str = "mcmc") -> SampledPosterior:
+    """A posterior whose chains consist of the given DAGs, each a list of edges."""
+    whole = op.learn(NOTHING, SCORE, method, steps=10, chains=1, seed=1)
+    table = whole.table
+    traces = []
+    for dags in chains:
+        trace = make_trace(3, len(dags))
+        for draw, edges in enumerate(dags):
+            dag = op.Dag.from_edges(NAMES, edges)
+            for child, parents in enumerate(dag.parent_sets):
+                own = [i for i, u in enumerate(table.candidates[child]) if u in parents]
+                trace.masks[draw, child] = sum(1 << i for i in own)
+                trace.log_score[draw] += table.log_score(child, parents)
+            trace.edge_sum[:] += dag.adjacency
+            if trace.log_score[draw] > trace.best_log_score[0]:
+                trace.best_log_score[0] = trace.log_score[draw]
+                trace.best_mask[:] = trace.masks[draw]
+        trace.n_draws[0] = trace.n_edge_sums[0] = len(dags)
+        trace.attempts[1], trace.accepted[1] = 10, 5
+        traces.append(trace)
+    return SampledPosterior(whole.info, table, traces, len(chains[0]))
+
+
+EMPTY: list[tuple[str, str]] = []
+AB, CHAIN, FORK = [("a", "b")], [("a", "b"), ("b", "c")], [("b", "a"), ("b", "c")]
+
+
+# Averages
+
+
+def test_averages_over_all_chains():
+    posterior = from_chains([AB, CHAIN, EMPTY, AB], [FORK, AB, CHAIN, CHAIN])
+    edges = posterior.edge_probabilities
+    assert edges.loc["a", "b"] == pytest.approx(6 / 8)
+    assert edges.loc["b", "c"] == pytest.approx(4 / 8)
+    assert edges.loc["b", "a"] == pytest.approx(1 / 8)
+    assert posterior.ancestor_probabilities.loc["a", "c"] == pytest.approx(3 / 8)
+    assert posterior.ancestor_probabilities.loc["b", "c"] == pytest.approx(4 / 8)
+    assert posterior.n_chains == 2
+    assert posterior.chain_edges.shape == (2, 3, 3)
+    assert posterior.chain_edges[0, 0, 1] == pytest.approx(3 / 4)
+    assert posterior.largest_difference == pytest.approx(1 / 2)
+
+
+def test_ancestors_of_many_nodes():
+    """More nodes than bits in a word, against the closure of the drawn matrices."""
+    rng = np.random.default_rng(3)
+    data = op.simulate(op.random_dag(66, rng, max_parents=2), 100, rng)
+    posterior = op.learn(
+        data, method="mcmc", max_parents=2, n_candidates=5, chains=2, steps=400, draws=10, seed=1
+    )
+    reach = posterior.dags().to_numpy().reshape(-1, 66, 66).copy()
+    for k in range(66):
+        reach |= reach[:, :, k, None] & reach[:, k, None, :]
+    np.testing.assert_allclose(posterior.ancestor_probabilities, reach.mean(axis=0), atol=1e-12)
+    assert (np.diag(posterior.ancestor_probabilities) == 0).all()
+
+
+def test_draws_keep_chain_and_order():
+    posterior = from_chains([AB, CHAIN], [FORK, EMPTY])
+    dags = posterior.dags()
+    assert dags.dims == ("chain", "draw", "parent", "child")
+    assert dags.shape == (2, 2, 3, 3)
+    assert bool(dags.sel(chain=1, parent="b", child="a")[0])
+    assert [set(dag.edges) for dag in posterior.iter_dags()] == [
+        set(AB),
+        set(CHAIN),
+        set(FORK),
+        set(),
+    ]
+    for dag, score in zip(
+        posterior.iter_dags(), posterior.log_scores.to_numpy().ravel(), strict=True
+    ):
+        assert score == pytest.approx(op.log_score(NOTHING, dag, SCORE), abs=1e-12)
+    dags[:] = False  # a copy: what the posterior holds does not change
+    assert posterior.dags().any()
+
+
+def test_parent_sets():
+    posterior = from_chains([AB, CHAIN, EMPTY, AB], [FORK, AB, CHAIN, CHAIN])
+    assert posterior.parent_set_probabilities("b") == [(("a",), 0.75), ((), 0.25)]
+    assert posterior.parent_set_probabilities(1) == posterior.parent_set_probabilities("b")
+    assert posterior.parent_set_probabilities("a", at_least=0.5) == [((), 0.875)]
+    with pytest.raises(op.OptionError, match="'z'"):
+        posterior.parent_set_probabilities("z")
+
+
+def test_best_dag_of_all_chains():
+    posterior = from_chains([CHAIN, AB], [FORK, EMPTY, CHAIN][:2])
+    assert posterior.map_dag.edges == op.Dag.empty(NAMES).edges
+    assert posterior.map_log_score == pytest.approx(
+        op.log_score(NOTHING, op.Dag.empty(NAMES), SCORE), abs=1e-12
+    )
+    assert posterior.log_evidence is None
+    assert posterior.map_probability is None
+
+
+def test_features():
+    posterior = from_chains([AB, CHAIN], [FORK, EMPTY])
+    assert posterior.probability(lambda dag: len(dag.edges)) == pytest.approx(5 / 4)
+    assert posterior.probability(lambda dag: ("b", "c") in dag.edges) == pytest.approx(1 / 2)
+    with pytest.raises(op.OptionError, match="function of a Dag"):
+        posterior.probability("a -> b")
+
+
+def test_diagnostics():
+    posterior = from_chains([AB, AB], [AB, EMPTY], [EMPTY, AB])
+    frame = posterior.diagnostics()
+    assert isinstance(frame, pd.DataFrame)
+    assert len(frame) == 6
+    first = frame.iloc[0]
+    assert (first["parent"], first["child"]) == ("a", "b")
+    assert first["probability"] == pytest.approx(4 / 6)
+    assert first["mcse"] == pytest.approx(np.std([1, 0.5, 0.5], ddof=1) / np.sqrt(3))
+    assert frame["probability"].is_monotonic_decreasing
+    assert from_chains([AB, AB]).diagnostics()["mcse"].isna().all()
+
+
+def test_representation():
+    text = repr(from_chains([AB, AB], [AB, AB]))
+    assert "mcmc" in text
+    assert "2 chains of 2 steps" in text
+
+
+# Verdicts
+
+
+def test_agreeing_chains():
+    posterior = from_chains([AB, CHAIN] * 10, [CHAIN, AB] * 10)
+    assert posterior.converged is True
+    assert "agree on every edge" in posterior.verdict
+    assert "biased" not in posterior.verdict
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_single_chain_is_unknown(method):
+    posterior = op.learn(NOTHING, SCORE, method, chains=1, steps=5000, seed=1)
+    assert posterior.converged is False
+    assert posterior.verdict.startswith("unknown: a single chain of 5,000 steps")
+
+
+@pytest.mark.parametrize(("n_different", "text"), [(1, "1 edge by"), (2, "2 edges by")])
+def test_disagreeing_chains(n_different, text):
+    posterior = from_chains([EMPTY] * 10, [CHAIN[:n_different]] * 10)
+    assert posterior.converged is False
+    assert posterior.verdict.startswith("not converged: the 2 chains of 10 steps disagree")
+    assert text in posterior.verdict
+    assert "up to 1.00" in posterior.verdict
+
+
+def test_order_is_biased_even_if_its_chains_agree():
+    posterior = op.learn(NOTHING, SCORE, "order", steps=20_000, seed=1)
+    assert posterior.largest_difference < 0.05
+    assert posterior.converged is False
+    assert "biased towards DAGs with many linear extensions" in posterior.verdict
+    single = op.learn(NOTHING, SCORE, "order", steps=100, chains=1, seed=1)
+    assert single.verdict.startswith("unknown")
+    assert "biased" in single.verdict
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "order"])
+def test_unbiased_methods_do_not_say_biased(method):
+    posterior = op.learn(NOTHING, SCORE, method, steps=60_000, seed=1)
+    assert posterior.converged is True
+    assert "biased" not in posterior.verdict
+
+
+def far_apart(child: int, parents: tuple[int, ...]) -> float:
+    """One full DAG far above the empty one, and everything between them impossible to cross."""
+    if parents == tuple(range(child)):
+        return 40.0 if child else 30.0
+    return -400.0 * len(parents) + 30.0
+
+
+@pytest.mark.parametrize("method", ["structure", "structure+rev"])
+def test_chains_stuck_in_different_places_are_not_converged(method):
+    """From the two modes in turn: together such chains disagree on every edge of the full DAG."""
+    full = op.Dag.from_edges(NAMES, [("a", "b"), ("a", "c"), ("b", "c")])
+    options: dict[str, Any] = {"method": method, "steps": 2000, "seed": 1, "chains": 2}
+    runs = [
+        op.learn(NOTHING, op.CustomScore(far_apart), start=start, **options)
+        for start in (None, full)
+    ]
+    both = SampledPosterior(
+        runs[0].info, runs[0].table, [trace for run in runs for trace in run.traces], 2000
+    )
+    assert both.largest_difference > 0.9
+    assert both.converged is False
+    assert "not converged" in both.verdict
+
+
+@pytest.mark.parametrize("method", ["structure", "structure+rev"])
+def test_chains_that_have_never_moved_are_not_converged(method):
+    score = op.CustomScore(far_apart)
+    posterior = op.learn(NOTHING, score, method, steps=2000, seed=1, start="empty")
+    exact = op.learn(NOTHING, score, "exact").edge_probabilities
+    wrong = np.abs(posterior.edge_probabilities.to_numpy() - exact.to_numpy()).max()
+    assert wrong > 0.9
+    assert posterior.acceptance()["accepted"].sum() == 0
+    assert posterior.converged is False
+    assert "4 of the 4 chains never left" in posterior.verdict
+    # From scattered starts, which are the default, they cannot agree either.
+    assert op.learn(NOTHING, score, method, steps=2000, seed=1).converged is False
+
+
+def test_limited_candidates_are_mentioned():
+    rng = np.random.default_rng(1)
+    data = op.simulate(op.random_dag(6, rng), 60, rng)
+    limited = op.learn(data, method="mcmc", n_candidates=3, max_parents=2, steps=500, seed=1)
+    assert "3 most promising candidates" in limited.verdict
+    full = op.learn(data, method="mcmc", max_parents=2, steps=500, seed=1)
+    assert "promising" not in full.verdict
