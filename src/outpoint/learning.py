@@ -22,7 +22,7 @@ from outpoint.tables.view import TableView, view_table
 
 METHODS = ("auto", "exact", *SAMPLERS)
 
-DEFAULT_STEPS = {"mcmc": 60_000}
+DEFAULT_STEPS = {"mcmc": 50_000}
 PAPER_STEPS = 1_000_000
 """Default length of the paper's chains, whose steps are short."""
 

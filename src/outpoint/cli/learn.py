@@ -85,7 +85,7 @@ def learn(
         int | None,
         typer.Option(
             metavar="NUMBER",
-            help="Steps of each chain (default: 60,000 for mcmc, a million for the others).",
+            help="Steps of each chain (default: 50,000 for mcmc, a million for the others).",
             rich_help_panel=SAMPLING,
         ),
     ] = None,
