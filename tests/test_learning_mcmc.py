@@ -302,7 +302,7 @@ BAD_STARTS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
         op.GraphError,
         "not the columns",
     ),
-    "text": ({"start": "random"}, op.OptionError, "start is 'empty', 'order' or a Dag"),
+    "text": ({"start": "random"}, op.OptionError, "start is 'empty', 'order', 'search' or a Dag"),
     "matrix": ({"start": np.zeros((4, 4))}, op.OptionError, "start is 'empty'"),
     "score": (
         {"start": None, "score": op.CustomScore(lambda v, pa: 0.0 if pa or v else -np.inf)},
@@ -446,3 +446,15 @@ def test_a_failing_progress_ends_the_run() -> None:
 
     with pytest.raises(KeyError, match="enough"):
         op.learn(GAUSSIAN, method="mcmc", steps=1000, progress=fail)
+
+
+def test_search_starts_at_the_best_dag_an_order_chain_meets() -> None:
+    """One step from there is enough to have met the exact optimum."""
+    data = op.datasets.asia()
+    best = op.learn(data, method="exact").map_log_score
+    searched = op.learn(
+        data, method="structure", start="search", steps=1, warmup=0, chains=1, seed=1
+    )
+    assert searched.map_log_score == pytest.approx(best, abs=1e-9)
+    empty = op.learn(data, method="structure", start="empty", steps=1, warmup=0, chains=1, seed=1)
+    assert empty.map_log_score < best - 10

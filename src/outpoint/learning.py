@@ -27,7 +27,7 @@ PAPER_STEPS = 1_000_000
 """Default length of the paper's chains, whose steps are short."""
 
 ORDER_STEPS = 20_000
-"""Steps of the order chain that ``start="order"`` begins with."""
+"""Steps of the order chain behind ``start="order"`` and ``start="search"``."""
 
 Progress = Callable[[str, float], None]
 
@@ -86,8 +86,9 @@ def learn(
         Whether structure MCMC may turn edges around in a step.
     start
         Where chains start: ``"empty"`` for the required edges alone, ``"order"`` for the end of a
-        short order chain, or a :class:`Dag`. By default the first chain starts empty and the others
-        at DAGs drawn from random orders, so that agreement between them means something.
+        short order chain, ``"search"`` for the best DAG such a chain meets, or a :class:`Dag`. By
+        default the first chain starts empty and the others at DAGs drawn from random orders, so
+        that agreement between them means something.
     n_candidates
         Number of candidate parents per node for sampling; all nodes by default up to 20 variables,
         the most promising ones beyond.
@@ -122,9 +123,9 @@ def learn(
         max_parents=limit,
     )
     seed = _checked_seed(seed)
-    known_start = isinstance(start, str) and start in ("empty", "order")
+    known_start = isinstance(start, str) and start in ("empty", "order", "search")
     if not (start is None or isinstance(start, Dag) or known_start):
-        raise OptionError(f"start is 'empty', 'order' or a Dag, not {start!r}.")
+        raise OptionError(f"start is 'empty', 'order', 'search' or a Dag, not {start!r}.")
     method = _chosen_method(method, dataset, moves, memory_limit)
     counts = _checked_counts(method, chains, steps, warmup, draws)
     chosen = resolve_score(score, dataset)
@@ -163,7 +164,8 @@ def learn(
         edge_thin=min(20 if method == "mcmc" else 100, n_steps),
         max_parents=limit,
         edge_reversals=edge_reversals,
-        order_steps=ORDER_STEPS if isinstance(start, str) and start == "order" else 0,
+        order_steps=ORDER_STEPS if known_start and start != "empty" else 0,
+        best_of_orders=known_start and start == "search",
     )
     report("sampling", 0.0)
     ended = run_chains(

@@ -66,6 +66,7 @@ class Settings:
     max_parents: int
     edge_reversals: bool = True
     order_steps: int = 0
+    best_of_orders: bool = False
 
 
 class Chain(ABC):
@@ -104,7 +105,7 @@ def start_chain(
 ) -> Chain:
     """A chain of the chosen method at the DAG with parent sets ``start``."""
     if settings.order_steps:
-        start = _end_of_order_chain(view, settings, start, rng)
+        start = _start_from_orders(view, settings, start, rng)
     if settings.method in ("structure", "structure+rev"):
         return StructureChain(view, settings, start, rng)
     if settings.method == "order":
@@ -112,15 +113,19 @@ def start_chain(
     return PartitionChain(view, settings, start, rng)
 
 
-def _end_of_order_chain(
+def _start_from_orders(
     view: TableView, settings: Settings, start: Masks, rng: np.random.Generator
 ) -> Masks:
-    """A DAG drawn from the order in which a short order chain ends (paper section 4)."""
-    one_draw = replace(settings, method="order", moves=None, n_draws=1, thin=1, edge_thin=1)
-    chain = OrderChain(view, one_draw, start, rng)
+    """A DAG from the order in which a short order chain ends, or the best it has met.
+
+    The first is the paper's suggestion (section 4), the second a stochastic search.
+    """
+    n_kept = settings.order_steps if settings.best_of_orders else 1
+    brief = replace(settings, method="order", moves=None, n_draws=1, thin=1, edge_thin=n_kept)
+    chain = OrderChain(view, brief, start, rng)
     chain.warm_up(settings.order_steps)
-    chain.advance(1)
-    return chain.trace.masks[0]
+    chain.advance(n_kept)
+    return chain.trace.best_mask
 
 
 def pieces(n_steps: int, n_pieces: int) -> list[int]:
