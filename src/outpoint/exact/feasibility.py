@@ -43,8 +43,8 @@ def require_feasible(n_nodes: int, memory_limit: float | None = None) -> None:
         what = "are free" if memory_limit is None else "are allowed"
         room = f", and {limit / 2**30:.1f} GB {what}"
     raise TooLargeError(
-        f"the exact posterior of {n_nodes} variables needs {size}{room}: use fewer variables"
-        f" (it is practical up to about 22)."
+        f"the exact posterior of {n_nodes} variables needs {size}{room}: sample it with "
+        "method='mcmc' (--method mcmc), or use fewer variables (it is practical up to about 22)."
     )
 
 
