@@ -14,6 +14,7 @@ from outpoint.exact import is_quick, require_feasible, solve
 from outpoint.graphs import Dag
 from outpoint.mcmc import METHODS as SAMPLERS
 from outpoint.mcmc import Settings, check_method, is_possible
+from outpoint.mcmc.trace import Trace
 from outpoint.posterior import ExactPosterior, Posterior, RunInfo, SampledPosterior
 from outpoint.runs import run_chains
 from outpoint.scores import StructurePrior, build_prior, resolve_score
@@ -154,20 +155,35 @@ def learn(
         report("summing over all DAGs", 0.0)
         solution = solve(table, lambda fraction: report("summing over all DAGs", fraction))
         return ExactPosterior(info(), solution)
+    report("sampling", 0.0)
+    options = {"moves": moves, "max_parents": limit, "edge_reversals": edge_reversals}
+    traces = _sample(table, prior, method, counts, seed, start, options, report)
+    return SampledPosterior(info(), table, traces, counts[1])
+
+
+def _sample(
+    table: ScoreTable,
+    prior: StructurePrior,
+    method: str,
+    counts: tuple[int, int, int, int],
+    seed: int,
+    start: Any,
+    options: dict[str, Any],
+    report: Progress,
+) -> list[Trace]:
+    """Run the chains and return what they recorded; ``options`` are further settings."""
     n_chains, n_steps, n_warmup, n_draws = counts
     view = view_table(table)
+    goes_by_orders = isinstance(start, str) and start != "empty"
     settings = Settings(
         method=method,
-        moves=moves,
         n_draws=n_draws,
         thin=max(1, n_steps // n_draws),
         edge_thin=min(20 if method == "mcmc" else 100, n_steps),
-        max_parents=limit,
-        edge_reversals=edge_reversals,
-        order_steps=ORDER_STEPS if known_start and start != "empty" else 0,
-        best_of_orders=known_start and start == "search",
+        order_steps=ORDER_STEPS if goes_by_orders else 0,
+        best_of_orders=goes_by_orders and start == "search",
+        **options,
     )
-    report("sampling", 0.0)
     ended = run_chains(
         view,
         settings,
@@ -179,7 +195,7 @@ def learn(
         scatter=start is None,
         progress=lambda fraction: report("sampling", fraction),
     )
-    return SampledPosterior(info(), table, [chain.trace for chain in ended], n_steps)
+    return [chain.trace for chain in ended]
 
 
 def log_score(
