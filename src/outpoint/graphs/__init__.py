@@ -8,6 +8,7 @@ from outpoint.graphs.counting import (
 )
 from outpoint.graphs.cpdag import Cpdag
 from outpoint.graphs.dag import Dag
+from outpoint.graphs.members import count_members
 from outpoint.graphs.metrics import EdgeCounts, GraphComparison, compare_graphs
 from outpoint.graphs.order import Order, count_linear_extensions
 from outpoint.graphs.partition import LabelledPartition, all_partitions
@@ -26,6 +27,7 @@ __all__ = [
     "count_dags_by_outpoints",
     "count_dags_per_partition",
     "count_linear_extensions",
+    "count_members",
     "enumerate_dags",
     "random_dag",
 ]

@@ -68,8 +68,8 @@ def compare_graphs(estimate: Dag, truth: Dag) -> GraphComparison:
     aligned = estimate.reorder(truth.names)
     off_diagonal = ~np.eye(truth.n_nodes, dtype=np.bool_)
     return GraphComparison(
-        directed=_count_edges(aligned.adjacency, truth.adjacency, off_diagonal),
-        skeleton=_count_edges(
+        directed=count_edges(aligned.adjacency, truth.adjacency, off_diagonal),
+        skeleton=count_edges(
             aligned.adjacency | aligned.adjacency.T,
             truth.adjacency | truth.adjacency.T,
             np.triu(off_diagonal),
@@ -79,7 +79,8 @@ def compare_graphs(estimate: Dag, truth: Dag) -> GraphComparison:
     )
 
 
-def _count_edges(estimate: BoolArray, truth: BoolArray, pairs: BoolArray) -> EdgeCounts:
+def count_edges(estimate: BoolArray, truth: BoolArray, pairs: BoolArray) -> EdgeCounts:
+    """Count where two boolean arrays agree and differ, among the places that ``pairs`` selects."""
     return EdgeCounts(
         true_positives=int(np.count_nonzero(estimate & truth & pairs)),
         false_positives=int(np.count_nonzero(estimate & ~truth & pairs)),

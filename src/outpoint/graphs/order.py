@@ -80,14 +80,14 @@ def count_linear_extensions(dag: Dag, *, max_states: int = 2_000_000) -> int:
     parent_masks = compute_parent_masks(dag.adjacency)
     count = 1
     placed = 0
-    for component in _find_components(parent_masks):
+    for component in find_components(parent_masks):
         size = component.bit_count()
         placed += size
         count *= comb(placed, size) * _count_in_component(parent_masks, component, max_states)
     return count
 
 
-def _find_components(parent_masks: Sequence[int]) -> list[int]:
+def find_components(parent_masks: Sequence[int]) -> list[int]:
     """The connected components of the skeleton, as bit masks."""
     components: list[int] = []
     for node, parents in enumerate(parent_masks):
