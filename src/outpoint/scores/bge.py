@@ -63,6 +63,7 @@ class BGe:
                 "categorical: drop them, code them as numbers, or discretise the rest and use BDeu."
             )
         refuse_degenerate(data, "BGe", allow_degenerate)
+        original = data
         if self.standardize:
             if data.constant_columns:
                 raise DataError(
@@ -70,7 +71,18 @@ class BGe:
                     "drop it."
                 )
             data = data.standardized()
-        return BGeScorer(data.values, self.alpha_mu, self.alpha_w)
+        scorer = BGeScorer(data.values, self.alpha_mu, self.alpha_w)
+        scorer.column_scales = _column_scales(original)
+        scorer.standardized = self.standardize
+        return scorer
+
+
+def _column_scales(data: Dataset) -> Scores:
+    """Standard deviations; 1 where there is none."""
+    if data.n_obs == 1:
+        return np.ones(data.n_nodes)
+    scales = data.values.std(axis=0, ddof=1)
+    return np.where(scales > 0, scales, 1.0)
 
 
 def _listed(names: list[str]) -> str:
@@ -80,7 +92,14 @@ def _listed(names: list[str]) -> str:
 
 
 class BGeScorer(SetScorer):
-    """BGe scores of one data set."""
+    """BGe scores of one data set.
+
+    ``column_scales`` are the standard deviations of the columns in the units of the data (1 for a
+    constant one); ``standardized`` tells whether the scores are those of columns divided by them.
+    """
+
+    column_scales: Scores
+    standardized: bool
 
     def __init__(self, values: Scores, alpha_mu: float, alpha_w: float | None) -> None:
         n_obs, n = values.shape
@@ -108,6 +127,16 @@ class BGeScorer(SetScorer):
         self._constants = _size_constants(n, n_obs, alpha_mu, alpha_w, t)
         for array in (self._scatter, self._shift, self._weights, self._constants):
             array.flags.writeable = False
+
+    @property
+    def posterior_matrix(self) -> tuple[Scores, Scores]:
+        """R as (A, m) with R = A + m m'; m is 0 unless adding it would cost digits."""
+        return self._scatter, self._shift
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """alpha_w - n + N: those of the posterior on no node; each node of a set adds one."""
+        return float(2.0 * self._weights[0])
 
     def score_sets(self, members: Members, out: Scores, start: int, stop: int) -> None:
         """Write F of the rows ``start..stop`` of ``members``."""

@@ -1,0 +1,359 @@
+"""The verdict on a run: whether its chains can be trusted, and if not, which ones and why.
+
+A run has converged if there are at least two chains, none of them stayed where it started, the
+method is unbiased, no two chains differ by more than ``max_difference`` in the probability of an
+edge, and for the log score, the number of edges and every edge whose mean is not known precisely,
+R-hat and the effective draws keep to the :class:`~outpoint.posterior.diagnostics.Limits`, and no
+chain jumps at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from outpoint.errors import OptionError
+from outpoint.posterior.diagnostics import (
+    RECOMMENDED_ESS,
+    Floats,
+    Limits,
+    SeriesDiagnostics,
+    Status,
+    diagnose,
+    late_jumps,
+)
+
+SCORE_TOLERANCE = 1e-6
+"""Log scores closer than this are the same."""
+
+RUN_LONGER = "run longer (more steps)"
+ORDER_BIAS = (
+    "Order MCMC is biased towards DAGs with many linear extensions, however long it runs: use "
+    "method 'mcmc' for the posterior."
+)
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What :func:`assess` finds.
+
+    ``groups`` are the chains that agree with each other, largest group first; chains are numbered
+    from 0, as in the draws. ``worst_rhat`` and ``smallest_ess`` are those of the log score, the
+    number of edges and all edges whose means are not known precisely, None if there are none;
+    ``largest_difference`` is None for a single chain. ``edges`` has the diagnostics of every edge.
+    """
+
+    converged: bool
+    verdict: str
+    n_chains: int
+    groups: tuple[tuple[int, ...], ...]
+    frozen_chains: tuple[int, ...]
+    largest_difference: float | None
+    n_disagreeing: int
+    worst_rhat: float | None
+    worst_rhat_of: str | None
+    smallest_ess: float | None
+    smallest_ess_of: str | None
+    edges: SeriesDiagnostics
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """Everything a verdict can speak of."""
+
+    names: tuple[str, ...]  # of the edges, then of the two scalar series
+    series: Floats  # (edge, chain, batch)
+    means: Floats  # (chain, edge)
+    log_scores: Floats
+    edges: SeriesDiagnostics
+    rhat: Floats  # of the edges, the log score and the number of edges
+    ess: Floats
+    groups: tuple[tuple[int, ...], ...]
+    frozen: tuple[int, ...]
+    limits: Limits
+
+
+def assess(
+    edge_series: ArrayLike,
+    edge_names: Sequence[str],
+    log_scores: ArrayLike,
+    n_edges: ArrayLike,
+    *,
+    frozen_chains: Iterable[int] = (),
+    method_is_biased: bool = False,
+    limits: Limits | None = None,
+) -> Assessment:
+    """Judge a run.
+
+    ``edge_series`` (chain, batch, edge) are batch means of the edges named ``edge_names`` (such
+    as ``"rm -> medv"``), ``log_scores`` and ``n_edges`` (chain, draw) those of the DAGs drawn.
+    ``frozen_chains`` are the chains that never accepted a move.
+    """
+    limits = limits or Limits()
+    evidence = _gather(edge_series, edge_names, log_scores, n_edges, frozen_chains, limits)
+    n_chains = len(evidence.means)
+    problem = _first_problem(evidence)
+    if problem:
+        verdict = problem
+    elif method_is_biased:
+        verdict = f"biased, although {_agreement(evidence)}."
+    else:
+        verdict = f"converged: {_agreement(evidence)}.{_recommendation(evidence)}"
+    if method_is_biased:
+        verdict += f" {ORDER_BIAS}"
+    worst, least = _extreme(evidence.rhat, np.nanargmax), _extreme(evidence.ess, np.nanargmin)
+    return Assessment(
+        converged=not problem and not method_is_biased,
+        verdict=verdict,
+        n_chains=n_chains,
+        groups=evidence.groups,
+        frozen_chains=evidence.frozen,
+        largest_difference=_largest_difference(evidence) if n_chains > 1 else None,
+        n_disagreeing=int((evidence.edges.difference > limits.max_difference).sum()),
+        worst_rhat=None if worst is None else float(evidence.rhat[worst]),
+        worst_rhat_of=None if worst is None else evidence.names[worst],
+        smallest_ess=None if least is None else float(evidence.ess[least]),
+        smallest_ess_of=None if least is None else evidence.names[least],
+        edges=evidence.edges,
+    )
+
+
+def _gather(
+    edge_series: ArrayLike,
+    edge_names: Sequence[str],
+    log_scores: ArrayLike,
+    n_edges: ArrayLike,
+    frozen_chains: Iterable[int],
+    limits: Limits,
+) -> _Evidence:
+    series = np.asarray(edge_series, dtype=np.float64)
+    scalars = [np.asarray(values, dtype=np.float64) for values in (log_scores, n_edges)]
+    if series.ndim != 3 or series.shape[2] != len(edge_names):
+        raise OptionError(
+            f"edge_series has the shape (chain, batch, edge) with {len(edge_names)} named edges, "
+            f"not {series.shape}."
+        )
+    if any(values.ndim != 2 or len(values) != len(series) for values in scalars):
+        raise OptionError("log_scores and n_edges have the shape (chain, draw), as many chains.")
+    edges = diagnose(series, limits)
+    of_scalars = [diagnose(v[:, :, None], Limits(tolerance=SCORE_TOLERANCE)) for v in scalars]
+
+    def judged(values: Floats) -> Floats:
+        return np.where(edges.is_precise, np.nan, values)
+
+    means = series.mean(axis=1)
+    return _Evidence(
+        names=(*edge_names, "the log score", "the number of edges"),
+        series=np.moveaxis(series, 2, 0),
+        means=means,
+        log_scores=scalars[0],
+        edges=edges,
+        rhat=np.concatenate([judged(edges.rhat), *(d.rhat for d in of_scalars)]),
+        ess=np.concatenate([judged(edges.ess), *(d.ess for d in of_scalars)]),
+        groups=group_chains(means, limits.max_difference),
+        frozen=tuple(sorted(int(chain) for chain in frozen_chains)),
+        limits=limits,
+    )
+
+
+def group_chains(means: Floats, max_difference: float) -> tuple[tuple[int, ...], ...]:
+    """Chains in groups within which no edge mean (chain, edge) differs by more than the limit.
+
+    The two closest groups are joined until the members of any two would differ too much. Largest
+    group first, then by the smallest chain.
+    """
+    n = len(means)
+    apart = np.zeros((n, n))
+    for i in range(n):
+        apart[i] = np.abs(means - means[i]).max(axis=1, initial=0.0)
+    groups: list[tuple[int, ...]] = [(i,) for i in range(n)]
+    while len(groups) > 1:
+        pairs = [(a, b) for i, a in enumerate(groups) for b in groups[i + 1 :]]
+        widths = [float(apart[np.ix_(a, b)].max()) for a, b in pairs]
+        closest = int(np.argmin(widths))
+        if widths[closest] > max_difference:
+            break
+        a, b = pairs[closest]
+        groups = [g for g in groups if g not in (a, b)] + [tuple(sorted(a + b))]
+    return tuple(sorted(groups, key=lambda group: (-len(group), group)))
+
+
+def _first_problem(evidence: _Evidence) -> str:
+    """Why the run cannot be trusted; empty if it can."""
+    n_chains, n_batches = len(evidence.means), evidence.series.shape[2]
+    if evidence.frozen:
+        if len(evidence.frozen) == n_chains:
+            who = "no chain ever left the DAG it"
+        else:
+            they = "it" if len(evidence.frozen) == 1 else "they"
+            who = f"{_chains(evidence.frozen)} never left the DAG {they}"
+        return f"not converged: {who} started from; {RUN_LONGER} or use method 'mcmc'."
+    if n_chains == 1:
+        return (
+            "unknown: a single chain cannot show whether it has converged; run several chains."
+            f"{_single(evidence)}"
+        )
+    if len(evidence.groups) > 1 and _may_be_chance(evidence):
+        return (
+            f"not converged: the chains are too short, they differ by up to "
+            f"{_largest_difference(evidence):.2f} on {_disagreeing(evidence)}, which may be "
+            f"chance; {RUN_LONGER}."
+        )
+    if len(evidence.groups) > 1:
+        return f"not converged: {_disagreement(evidence)}; {RUN_LONGER} or use method 'mcmc'."
+    if evidence.edges.status.size and evidence.edges.status.flat[0] == Status.SHORT:
+        return f"unknown: {n_batches} batches are too few to judge; {RUN_LONGER}."
+    return _stuck_apart(evidence) or _late(evidence) or _rhat_or_ess(evidence)
+
+
+def _single(evidence: _Evidence) -> str:
+    """What even a single chain shows."""
+    high = np.nan_to_num(evidence.rhat, nan=1.0)
+    if high.max() <= evidence.limits.max_rhat:
+        return ""
+    return f" Its halves already differ (R-hat {high.max():.2f} of {_name(evidence, high)})."
+
+
+def _may_be_chance(evidence: _Evidence) -> bool:
+    """Whether the differences are slight, and no larger than the spread within chains explains."""
+    limits = evidence.limits
+    concerned = evidence.edges.difference > limits.max_difference
+    slight = _largest_difference(evidence) <= 2 * limits.max_difference
+    return slight and bool((evidence.edges.rhat[concerned] <= limits.max_rhat).all())
+
+
+def _disagreeing(evidence: _Evidence) -> str:
+    count = int((evidence.edges.difference > evidence.limits.max_difference).sum())
+    return f"{count} edge{'s' if count > 1 else ''}"
+
+
+def _disagreement(evidence: _Evidence) -> str:
+    """Which chains disagree, on how many edges, with the worst of them."""
+    difference = evidence.edges.difference
+    count = int((difference > evidence.limits.max_difference).sum())
+    worst = np.argsort(-difference, kind="stable")[: min(count, 3)]
+    groups = evidence.groups
+    if len(groups) == 2:
+        small, large = sorted(groups, key=lambda group: (len(group), group))
+        verb = "disagrees" if len(small) == 1 else "disagree"
+        who = f"{_chains(small)} {verb} with {_chains(large)}"
+        values = [evidence.means[list(g)].mean(axis=0) for g in (small, large)]
+        shown = [f"{evidence.names[e]}: {_against(values[0][e], values[1][e])}" for e in worst]
+    else:
+        if all(len(group) == 1 for group in groups):
+            who = f"all {len(groups)} chains disagree with each other"
+        else:
+            listed = "; ".join(_numbers(group) for group in groups)
+            who = f"the chains fall into {len(groups)} groups ({listed}) that disagree"
+        lowest, highest = evidence.means.min(axis=0), evidence.means.max(axis=0)
+        shown = [f"{evidence.names[e]}: from {lowest[e]:.2f} to {highest[e]:.2f}" for e in worst]
+    more = ", ..." if count > 3 else ""
+    return f"{who} on {_disagreeing(evidence)} ({', '.join(shown)}{more})"
+
+
+def _stuck_apart(evidence: _Evidence) -> str:
+    """Chains that stay at different values, though close to each other."""
+    apart = np.flatnonzero(evidence.edges.status == Status.DIFFERS)
+    if not apart.size:
+        return ""
+    lowest, highest = evidence.means.min(axis=0), evidence.means.max(axis=0)
+    shown = ", ".join(
+        f"{evidence.names[e]}: {_against(lowest[e], highest[e], 3)}" for e in apart[:3]
+    )
+    return (
+        "not converged: every chain stays at a value of its own for "
+        f"{apart.size} edge{'s' if apart.size > 1 else ''} ({shown}); {RUN_LONGER} or use method "
+        "'mcmc'."
+    )
+
+
+def _late(evidence: _Evidence) -> str:
+    """Chains that find something new at their very end."""
+    jumps = late_jumps(evidence.series)
+    if not jumps.any():
+        return ""
+    chains = tuple(np.flatnonzero(jumps.any(axis=0)).tolist())
+    edges = [evidence.names[e] for e in np.flatnonzero(jumps.any(axis=1))]
+    more = f" and {len(edges) - 3} more" if len(edges) > 3 else ""
+    return (
+        f"not converged: {_chains(chains)} reached DAGs at the very end that no chain had met "
+        f"before (seen in {', '.join(edges[:3])}{more}); {RUN_LONGER}."
+    )
+
+
+def _rhat_or_ess(evidence: _Evidence) -> str:
+    limits = evidence.limits
+    rhat = np.nan_to_num(evidence.rhat, nan=1.0, posinf=np.inf)
+    high = int((rhat > limits.max_rhat).sum())
+    if high:
+        what = f"R-hat is above {limits.max_rhat:g} for {_name(evidence, rhat)} ({rhat.max():.2f})"
+        more = f" and {high - 1} more" if high > 1 else ""
+        return f"not converged: {what}{more}{_low_chain(evidence)}; {RUN_LONGER}."
+    ess = np.nan_to_num(evidence.ess, nan=np.inf)
+    if ess.min() < limits.min_ess:
+        return (
+            f"not converged: only {ess.min():.0f} effective draws for {_name(evidence, -ess)}; "
+            f"at least {limits.min_ess:.0f} are needed and {RECOMMENDED_ESS} recommended; "
+            f"{RUN_LONGER}."
+        )
+    return ""
+
+
+def _low_chain(evidence: _Evidence) -> str:
+    """The chain with the lowest scores, if it is the log score that differs."""
+    if not evidence.rhat[-2] > evidence.limits.max_rhat:
+        return ""
+    means = evidence.log_scores.mean(axis=1)
+    low = int(np.argmin(means))
+    behind = float(np.median(np.delete(means, low)) - means[low])
+    return f" (the log scores of chain {low} lie {behind:.1f} below those of the others)"
+
+
+def _agreement(evidence: _Evidence) -> str:
+    """The good news, with its numbers."""
+    text = (
+        f"{len(evidence.means)} chains agree on every edge (largest difference "
+        f"{_largest_difference(evidence):.3f}"
+    )
+    if np.isnan(evidence.rhat).all():
+        return f"{text}; nothing varied after warm-up)"
+    return (
+        f"{text}, R-hat at most {max(1.0, np.nanmax(evidence.rhat)):.2f}, at least "
+        f"{np.nanmin(evidence.ess):.0f} effective draws)"
+    )
+
+
+def _recommendation(evidence: _Evidence) -> str:
+    ess = np.nan_to_num(evidence.ess, nan=np.inf).min()
+    if ess >= RECOMMENDED_ESS:
+        return ""
+    return f" For precise numbers run longer: {RECOMMENDED_ESS} effective draws are recommended."
+
+
+def _largest_difference(evidence: _Evidence) -> float:
+    return float(evidence.edges.difference.max(initial=0.0))
+
+
+def _extreme(values: Floats, pick: Callable[[Floats], np.intp]) -> int | None:
+    """Where the extreme of the defined values is."""
+    return None if np.isnan(values).all() else int(pick(values))
+
+
+def _name(evidence: _Evidence, values: Floats) -> str:
+    return evidence.names[int(np.argmax(values))]
+
+
+def _against(one: float, other: float, digits: int = 2) -> str:
+    return f"{one:.{digits}f} against {other:.{digits}f}"
+
+
+def _chains(chains: Sequence[int]) -> str:
+    return f"{'chain' if len(chains) == 1 else 'chains'} {_numbers(chains)}"
+
+
+def _numbers(chains: Sequence[int]) -> str:
+    *first, last = [str(chain) for chain in chains]
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,294 @@
+"""Have the chains converged? R-hat, effective draws and Monte Carlo errors of every edge.
+
+A series holds, for each chain and batch of steps, a mean: of the probability of an edge given the
+visited partitions, or of the edge being there. R-hat (rank-normalised and split) and effective
+sample sizes are those of Vehtari, Gelman, Simpson, Carpenter & Bürkner (2021), the
+same as in arviz-stats but of all series at once. Three things are particular to edges:
+
+* Probabilities such as 1e-12 fluctuate by orders of magnitude without meaning anything, and ranks
+  would take that seriously. Series are therefore rounded to steps of ``tolerance``, counted from
+  their median, before they are ranked. Means and their errors come from the numbers as they are.
+* What is wanted is the mean, and a mode in which an edge is rare or certain can hide in the noise
+  of the ranks. R-hat is therefore the largest of three, with ranks, with folded ranks and without
+  ranks, and the effective sample size the smaller of bulk and mean.
+* Where a number is undefined it is NaN, and the status says why.
+
+The status of a series is the first of these that holds:
+
+short         fewer than 4 batches: only the mean is known
+constant      one single value in all chains and batches
+negligible    all values lie within ``tolerance`` of each other
+differs       chains differ by more than ``max_difference`` in their means, or each chain stays
+              within ``tolerance`` and they do not stay at the same place (then R-hat is infinite)
+late jump     at its end (the last 64th, 32nd or 16th) the mean of a chain is more than a half
+              beyond that of any earlier stretch of the same length in any chain
+high rhat     R-hat above ``max_rhat``, and the mean is not known to within ``precision``
+low ess       fewer effective draws than ``min_ess``, and the same
+single chain  nothing of the above, but there is no second chain to compare with
+ok            nothing of the above
+
+An edge that is hardly ever there, in rare bursts, has a high R-hat and few effective draws long
+after its probability is known to be 0.01 give or take 0.002. R-hat and effective draws are
+therefore held against a run only where the standard error of the mean, by the spread within the
+chains or by that between them, is larger than ``precision``.
+
+R-hat is undefined for short, constant and negligible series. Their effective sample size is too;
+the error of the mean is 0 for a constant one, and half the range for a negligible one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from outpoint.errors import OptionError
+
+Floats = NDArray[np.float64]
+
+MIN_BATCHES = 4
+"""With fewer, half a chain has no variance."""
+
+LATE_SHARES = (64, 32, 16)
+LATE_MARGIN = 0.5
+
+_CHUNK = 256  # series ranked at a time, which bounds the memory
+
+
+class Status(StrEnum):
+    """What can be said of a series; the module's docstring has the rules."""
+
+    SHORT = "short"
+    CONSTANT = "constant"
+    NEGLIGIBLE = "negligible"
+    DIFFERS = "differs"
+    LATE_JUMP = "late jump"
+    HIGH_RHAT = "high rhat"
+    LOW_ESS = "low ess"
+    SINGLE_CHAIN = "single chain"
+    OK = "ok"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """When chains are said to have converged.
+
+    For chains that have converged, R-hat² is about 1 + (2C / (2C - 1)) X / E with C chains, E
+    effective draws and X chi-squared with 2C - 1 degrees of freedom. The largest X among 400 edges
+    and three R-hats each is below 36 in 99 of 100 runs of four chains, so R-hat stays below 1.05 if
+    there are 400 effective draws or more; 1.01 would take 2,000. A limit of 1.05 is thus the
+    recommended 400 effective draws for every edge, said in another way.
+    """
+
+    max_difference: float = 0.1
+    max_rhat: float = 1.05
+    min_ess: float = 100.0
+    tolerance: float = 1e-3
+    precision: float = 0.01
+
+
+RECOMMENDED_ESS = 400
+
+
+class SeriesDiagnostics(NamedTuple):
+    """Numbers for every series; arrays in the shape of the series' trailing dimensions."""
+
+    mean: Floats
+    mcse: Floats
+    rhat: Floats
+    ess: Floats
+    ess_tail: Floats
+    difference: Floats
+    is_precise: NDArray[np.bool_]
+    status: NDArray[np.object_]
+
+
+def diagnose(series: ArrayLike, limits: Limits | None = None) -> SeriesDiagnostics:
+    """Diagnostics of ``series`` (chain, batch, ...).
+
+    ``difference`` is the largest difference between two chains' means, NaN for a single chain;
+    ``is_precise`` whether the mean is known so well that R-hat does not matter.
+    """
+    limits = limits or Limits()
+    values = np.asarray(series, dtype=np.float64)
+    if values.ndim < 2 or values.shape[0] < 1 or values.shape[1] < 1:
+        raise OptionError(f"series have the shape (chain, batch, ...), not {values.shape}.")
+    if not np.isfinite(values).all():
+        raise OptionError("series to diagnose must be finite numbers.")
+    shape = values.shape[2:]
+    columns = np.ascontiguousarray(np.moveaxis(values.reshape(*values.shape[:2], -1), 2, 0))
+    flat = _diagnose_columns(columns, limits)
+    return SeriesDiagnostics._make([array.reshape(shape) for array in flat])
+
+
+def _diagnose_columns(columns: Floats, limits: Limits) -> SeriesDiagnostics:
+    """Diagnostics of ``columns`` (series, chain, batch)."""
+    n, n_chains, n_batches = columns.shape
+    chain_means = columns.mean(axis=2)
+    spread = np.ptp(columns, axis=(1, 2))
+    rhat, ess, ess_tail, mcse = (np.full(n, np.nan) for _ in range(4))
+    difference = np.ptp(chain_means, axis=1) if n_chains > 1 else np.full(n, np.nan)
+    if n_batches >= MIN_BATCHES:
+        mcse = spread / 2
+        varying = np.flatnonzero(spread > limits.tolerance)
+        for start in range(0, varying.size, _CHUNK):
+            some = varying[start : start + _CHUNK]
+            rhat[some], ess[some], ess_tail[some], mcse[some] = _measure(
+                columns[some], limits.tolerance
+            )
+    still = (np.ptp(columns, axis=2) <= limits.tolerance).all(axis=1)
+    apart = still & (spread > limits.tolerance)
+    rhat[apart & (n_batches >= MIN_BATCHES)] = np.inf
+    error = mcse
+    if n_chains > 1:
+        error = np.fmax(mcse, chain_means.std(axis=1, ddof=1) / np.sqrt(n_chains))
+    is_precise = (error <= limits.precision) & ~apart
+    rules = {
+        Status.SHORT: np.full(n, n_batches < MIN_BATCHES),
+        Status.CONSTANT: spread == 0,
+        Status.NEGLIGIBLE: spread <= limits.tolerance,
+        Status.DIFFERS: apart | (difference > limits.max_difference),
+        Status.LATE_JUMP: late_jumps(columns).any(axis=1),
+        Status.HIGH_RHAT: (rhat > limits.max_rhat) & ~is_precise,
+        Status.LOW_ESS: (ess < limits.min_ess) & ~is_precise,
+    }
+    otherwise = Status.OK if n_chains > 1 else Status.SINGLE_CHAIN
+    status = np.select(list(rules.values()), [np.array(s.value, object) for s in rules], otherwise)
+    return SeriesDiagnostics(
+        chain_means.mean(axis=1), mcse, rhat, ess, ess_tail, difference, is_precise, status
+    )
+
+
+def late_jumps(columns: Floats) -> NDArray[np.bool_]:
+    """Whether (series, chain) the end of a chain is unlike anything seen before.
+
+    A chain that finds another mode shortly before its end hardly moves its mean, nor R-hat.
+    """
+    n, n_chains, n_batches = columns.shape
+    found = np.zeros((n, n_chains), dtype=np.bool_)
+    for width in {max(MIN_BATCHES, n_batches // share) for share in LATE_SHARES}:
+        n_windows = n_batches // width
+        if n_windows < min(LATE_SHARES):
+            continue
+        windows = columns[:, :, n_batches - n_windows * width :]
+        means = windows.reshape(n, n_chains, n_windows, width).mean(axis=3)
+        before, last = means[:, :, :-1], means[:, :, -1]
+        above = last - before.max(axis=(1, 2))[:, None]
+        below = before.min(axis=(1, 2))[:, None] - last
+        found |= np.maximum(above, below) > LATE_MARGIN
+    return found
+
+
+def _measure(columns: Floats, tolerance: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """R-hat, bulk and tail effective draws, and the error of the mean, of series that vary."""
+    rounded = _rounded(columns, tolerance)
+    split = _split(rounded)
+    ranked = _rank_normalised(split)
+    middle = np.median(split, axis=(1, 2), keepdims=True)
+    folded = _rank_normalised(np.abs(split - middle))
+    rhat = np.fmax(np.fmax(_rhat(ranked), _rhat(folded)), _rhat(_split(columns)))
+    low, high = np.quantile(rounded, (0.05, 0.95), axis=(1, 2))[..., None, None]
+    ess_tail = np.minimum(
+        _effective_draws((split <= low).astype(np.float64)),
+        _effective_draws((split <= high).astype(np.float64)),
+    )
+    ess_mean = _effective_draws(_split(columns))
+    mcse = columns.std(axis=(1, 2), ddof=1) / np.sqrt(ess_mean)
+    return rhat, np.minimum(_effective_draws(ranked), ess_mean), ess_tail, mcse
+
+
+def _rounded(columns: Floats, tolerance: float) -> Floats:
+    if tolerance == 0:
+        return columns
+    middle = np.median(columns, axis=(1, 2), keepdims=True)
+    return middle + tolerance * np.round((columns - middle) / tolerance)
+
+
+def _split(columns: Floats) -> Floats:
+    """Each chain's first and second half as chains of their own."""
+    half = columns.shape[2] // 2
+    return np.concatenate([columns[:, :, :half], columns[:, :, -half:]], axis=1)
+
+
+def _rank_normalised(columns: Floats) -> Floats:
+    """Normal scores of the ranks within each series; values that are equal share their rank."""
+    size = columns.shape[1] * columns.shape[2]
+    flat = columns.reshape(len(columns), size)
+    order = np.argsort(flat, axis=1)
+    ranked = np.take_along_axis(flat, order, axis=1)
+    new = np.ones((len(flat), size + 1), dtype=np.bool_)
+    new[:, 1:-1] = ranked[:, 1:] != ranked[:, :-1]
+    place = np.arange(size)
+    first = np.maximum.accumulate(np.where(new[:, :-1], place, 0), axis=1)
+    last = np.minimum.accumulate(np.where(new[:, 1:], place, size)[:, ::-1], axis=1)[:, ::-1]
+    out = np.empty_like(flat)
+    np.put_along_axis(out, order, _normal_scores(size)[first + last], axis=1)
+    return out.reshape(columns.shape)
+
+
+@lru_cache(maxsize=4)
+def _normal_scores(size: int) -> Floats:
+    """Normal scores of the ranks 1, 1.5, 2, ... among ``size`` values."""
+    inverse = NormalDist().inv_cdf
+    ranks = 1.0 + np.arange(2 * size - 1) / 2
+    return np.array([inverse(p) for p in ((ranks - 0.375) / (size + 0.25)).tolist()])
+
+
+def _rhat(columns: Floats) -> Floats:
+    """R-hat; infinite if only the chains vary, not what is in them; NaN if nothing varies."""
+    length = columns.shape[2]
+    between = columns.mean(axis=2).var(axis=1, ddof=1)
+    within = columns.var(axis=2, ddof=1).mean(axis=1)
+    inside = np.ptp(columns, axis=2).max(axis=1) > 0
+    rhat = np.sqrt((length - 1) / length + between / np.where(inside, within, 1.0))
+    return np.where(inside, rhat, np.where(np.ptp(columns, axis=(1, 2)) > 0, np.inf, np.nan))
+
+
+def _effective_draws(columns: Floats) -> Floats:
+    """Effective sample size of all series at once (section 3.2 of the paper).
+
+    Autocorrelations of all chains together are added up in pairs, by Geyer's initial monotone
+    sequence: up to the first pair that is not positive, none larger than the one before.
+    """
+    n, n_chains, length = columns.shape
+    size = n_chains * length
+    spectrum = np.fft.rfft(columns - columns.mean(axis=2, keepdims=True), 2 * length, axis=2)
+    power = (spectrum.real**2 + spectrum.imag**2).mean(axis=1)
+    covariance = np.fft.irfft(power, 2 * length, axis=1)[:, :length] / length
+    within = covariance[:, :1] * length / (length - 1)
+    total = covariance[:, :1] + columns.mean(axis=2).var(axis=1, ddof=1)[:, None]
+    varies = np.ptp(columns, axis=(1, 2)) > np.finfo(np.float64).resolution
+    rho = 1.0 - (within - covariance) / np.where(varies[:, None], total, 1.0)
+    rho[:, 0] = 1.0
+    even, odd = rho[:, 0 : length - 1 : 2], rho[:, 1:length:2]
+    pairs = even + odd
+    last = max(0, (length - 3) // 2)
+    end = np.minimum(np.argmax(np.pad(pairs, ((0, 0), (0, 1))) <= 0, axis=1), last)
+    falling = np.minimum.accumulate(pairs, axis=1)
+    falling[np.arange(pairs.shape[1]) >= end[:, None]] = 0.0
+    at_end = even[np.arange(n), end]
+    at_end = np.where(pairs[np.arange(n), end] < 0, np.maximum(at_end, 0.0), at_end)
+    tau = -1.0 + 2.0 * falling.sum(axis=1) + at_end
+    return np.where(varies, size / np.maximum(tau, 1.0 / np.log10(size)), float(size))
+
+
+def quick_rhat(log_scores: ArrayLike) -> float | None:
+    """Split R-hat of ``log_scores`` (chain, draw), without ranks: cheap enough for live progress.
+
+    Infinite if the chains stay at different values, None if there are fewer than 4 draws or
+    nothing varies.
+    """
+    values = np.asarray(log_scores, dtype=np.float64)
+    if values.shape[1] < MIN_BATCHES:
+        return None
+    split = _split(values[None])[0]
+    between, within = split.mean(axis=1).var(ddof=1), split.var(axis=1, ddof=1).mean()
+    if np.ptp(split, axis=1).max() == 0:
+        return float("inf") if np.ptp(split) > 0 else None
+    length = split.shape[1]
+    return float(np.sqrt((length - 1) / length + between / within))

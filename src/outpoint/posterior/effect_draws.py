@@ -1,0 +1,157 @@
+"""Compiled: coefficients drawn from their posterior given a DAG, and their total effects."""
+
+import numpy as np
+
+from outpoint.kernels import kernel
+
+
+@kernel
+def add_effects(dags, weights, factor, freedom, units, rng, out, means, paths):
+    """Fill ``out`` (dag, repeat, cause, effect); add to the weighted sums of means and paths.
+
+    ``factor`` is the triangular factor of R, ``freedom`` its degrees of freedom and ``units`` what
+    effects are multiplied with. Stops and returns false at a graph with a cycle.
+    """
+    n = factor.shape[0]
+    order = np.empty(n, dtype=np.int64)
+    parents = np.empty(n, dtype=np.int64)
+    columns = np.empty((n, n))
+    triangle = np.zeros((n, n))
+    centre = np.empty((n, n))
+    drawn = np.empty((n, n))
+    total = np.empty((n, n))
+    triangles = np.zeros((n, n, n))
+    for d in range(dags.shape[0]):
+        if not _fill_order(dags[d], order):
+            return False
+        for v in range(n):
+            n_parents = _list_parents(dags[d], v, parents)
+            _orthogonalise(factor, parents, n_parents, v, columns, triangles[v])
+            _solve(triangles[v], parents, n_parents, v, centre)
+        _fill_total(dags[d], order, centre, total)
+        for u in range(n):
+            for v in range(n):
+                means[u, v] += weights[d] * total[u, v] * units[u, v]
+        for repeat in range(out.shape[1]):
+            for v in range(n):
+                n_parents = _list_parents(dags[d], v, parents)
+                shape = (freedom + n_parents + 1.0) / 2.0
+                scale = abs(triangles[v, n_parents, n_parents])
+                sigma = scale / np.sqrt(2.0 * rng.standard_gamma(shape))
+                for i in range(n_parents):
+                    for j in range(n_parents):
+                        triangle[i, j] = triangles[v, i, j]
+                    triangle[i, n_parents] = triangles[v, i, n_parents]
+                    triangle[i, n_parents] += sigma * rng.standard_normal()
+                _solve(triangle, parents, n_parents, v, drawn)
+            _fill_total(dags[d], order, drawn, total)
+            for u in range(n):
+                for v in range(n):
+                    out[d, repeat, u, v] = total[u, v] * units[u, v]
+        _add_paths(dags[d], order, weights[d], total, paths)
+    return True
+
+
+@kernel
+def _fill_order(dag, order):
+    """Parents before children; false if there is a cycle."""
+    n = order.size
+    waiting = np.zeros(n, dtype=np.int64)
+    for v in range(n):
+        for u in range(n):
+            waiting[v] += dag[u, v]
+    placed = 0
+    for v in range(n):
+        if waiting[v] == 0:
+            order[placed] = v
+            placed += 1
+    done = 0
+    while done < placed:
+        u = order[done]
+        done += 1
+        for v in range(n):
+            if dag[u, v]:
+                waiting[v] -= 1
+                if waiting[v] == 0:
+                    order[placed] = v
+                    placed += 1
+    return placed == n
+
+
+@kernel
+def _list_parents(dag, v, parents):
+    count = 0
+    for u in range(parents.size):
+        if dag[u, v]:
+            parents[count] = u
+            count += 1
+    return count
+
+
+@kernel
+def _orthogonalise(factor, parents, n_parents, v, columns, triangle):
+    """The triangular factor of R on the parents and then v, by modified Gram-Schmidt."""
+    n = factor.shape[0]
+    for i in range(n_parents + 1):
+        node = parents[i] if i < n_parents else v
+        for k in range(n):
+            columns[i, k] = factor[k, node]
+    for i in range(n_parents + 1):
+        norm = 0.0
+        for k in range(n):
+            norm += columns[i, k] * columns[i, k]
+        norm = np.sqrt(norm)
+        triangle[i, i] = norm
+        for j in range(i + 1, n_parents + 1):
+            product = 0.0
+            for k in range(n):
+                product += columns[i, k] * columns[j, k]
+            product /= norm
+            triangle[i, j] = product
+            for k in range(n):
+                columns[j, k] -= product * columns[i, k] / norm
+
+
+@kernel
+def _solve(triangle, parents, n_parents, v, coefficients):
+    """Coefficients of v's parents: the triangle's last column against the rest."""
+    for i in range(n_parents - 1, -1, -1):
+        value = triangle[i, n_parents]
+        for j in range(i + 1, n_parents):
+            value -= triangle[i, j] * coefficients[parents[j], v]
+        coefficients[parents[i], v] = value / triangle[i, i]
+
+
+@kernel
+def _fill_total(dag, order, coefficients, total):
+    """(I - B)^-1, column by column along the order."""
+    n = order.size
+    for u in range(n):
+        for v in range(n):
+            total[u, v] = 0.0
+    for place in range(n):
+        v = order[place]
+        total[v, v] = 1.0
+        for p in range(n):
+            if dag[p, v]:
+                for u in range(n):
+                    total[u, v] += total[u, p] * coefficients[p, v]
+
+
+@kernel
+def _add_paths(dag, order, weight, reach, paths):
+    """Add ``weight`` where a path leads from one node to another; overwrites ``reach``."""
+    n = order.size
+    for u in range(n):
+        for v in range(n):
+            reach[u, v] = 0.0
+    for place in range(n):
+        v = order[place]
+        for p in range(n):
+            if dag[p, v]:
+                reach[p, v] = 1.0
+                for u in range(n):
+                    reach[u, v] = max(reach[u, v], reach[u, p])
+    for u in range(n):
+        for v in range(n):
+            paths[u, v] += weight * reach[u, v]

@@ -1,0 +1,313 @@
+"""Causal effects in linear Gaussian networks: the posterior over DAGs and their parameters.
+
+If u is set from outside one unit higher, v changes by the total effect: the sum over all directed
+paths from u to v of the products of their coefficients, [(I - B)^-1][u, v] with B[parent, child].
+The BGe score is the marginal likelihood of that very model, so its posterior of B given a DAG is
+known, node by node and independently of each other. The covariance matrix has an inverse Wishart
+posterior with matrix R; for a node v with l parents P, with nu = alpha_w - n + l + 1 + N,
+
+    sigma²      ~  inverse gamma(nu / 2, R[v|P] / 2),     R[v|P] = R[v,v] - R[v,P] R[P,P]^-1 R[P,v],
+    b | sigma²  ~  normal(R[P,P]^-1 R[P,v], sigma² R[P,P]^-1).
+
+Coefficients of different nodes being independent, and no path passing a node twice, the mean effect
+given a DAG is (I - E[B])^-1. The posterior mean averages that over the DAGs; draws of B give
+standard deviations and intervals. R is kept as an upper triangular factor F with F'F = R:
+regression on columns of F loses half as many digits as on R.
+
+The effects are causal if the arrows are: if no common cause of two variables was left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.errors import GraphError, OptionError, TooLargeError
+from outpoint.posterior.effect_draws import add_effects
+from outpoint.scores.bge import BGeScorer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
+
+DEFAULT_DRAWS = 2000
+"""Draws of effects, unless asked for more: 95% limits are then good to about 0.1 sd."""
+
+MAX_BYTES = 2**30
+"""Draws of effects are kept, 4 bytes each, up to this size."""
+
+UNITS = ("original", "sd")
+
+NEEDS_BGE = (
+    "causal effects need the BGe score (score='bge', numeric columns): only its model is linear "
+    "and Gaussian."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianModel:
+    """What the data say about the parameters of any linear Gaussian DAG.
+
+    ``factor`` is upper triangular with factor' factor = R; ``degrees_of_freedom`` is
+    alpha_w - n + N. ``scales`` are the standard deviations of the columns; ``standardized`` tells
+    whether R is that of columns divided by them.
+    """
+
+    names: tuple[str, ...]
+    factor: Floats
+    degrees_of_freedom: float
+    scales: Floats
+    standardized: bool
+
+    @classmethod
+    def from_scorer(cls, scorer: Any, names: Iterable[str]) -> GaussianModel:
+        """The model behind a bound BGe score."""
+        if not isinstance(scorer, BGeScorer):
+            raise OptionError(NEEDS_BGE)
+        return cls(
+            tuple(names),
+            _factor(*scorer.posterior_matrix),
+            scorer.degrees_of_freedom,
+            scorer.column_scales,
+            scorer.standardized,
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of variables."""
+        return len(self.names)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything but the names, as a few small arrays to be stored."""
+        return {
+            "factor": self.factor,
+            "degrees_of_freedom": np.array(self.degrees_of_freedom),
+            "scales": self.scales,
+            "standardized": np.array(self.standardized),
+        }
+
+    @classmethod
+    def from_arrays(cls, names: Iterable[str], arrays: dict[str, NDArray[Any]]) -> GaussianModel:
+        """The model that :meth:`arrays` came from."""
+        return cls(
+            tuple(names),
+            np.asarray(arrays["factor"], dtype=np.float64),
+            float(arrays["degrees_of_freedom"]),
+            np.asarray(arrays["scales"], dtype=np.float64),
+            bool(arrays["standardized"]),
+        )
+
+    def unit_factors(self, units: str) -> Floats:
+        """What effects [cause, effect] of the model are multiplied with to be in ``units``."""
+        if units not in UNITS:
+            raise OptionError(f"units are 'original' or 'sd', not {units!r}.")
+        if (units == "sd") == self.standardized:
+            return np.ones((self.n_nodes, self.n_nodes))
+        scales = self.scales if self.standardized else 1.0 / self.scales
+        return np.divide(scales[None, :], scales[:, None])
+
+
+def _factor(scatter: Floats, shift: Floats) -> Floats:
+    """Upper triangular F with F'F = scatter + shift shift', without forming that sum."""
+    scales = np.sqrt(scatter.diagonal())
+    values, vectors = np.linalg.eigh(scatter / np.outer(scales, scales))
+    least = len(scales) * np.finfo(np.float64).eps
+    root = np.sqrt(np.maximum(values, least))[:, None] * vectors.T * scales
+    return np.asarray(np.linalg.qr(np.vstack([root, shift]), mode="r"), dtype=np.float64)
+
+
+def spread_evenly(n_items: int, n_wanted: int) -> NDArray[np.int64]:
+    """Indices of at most ``n_wanted`` of ``n_items`` items, evenly spread."""
+    n_kept = min(n_items, n_wanted)
+    return (np.arange(n_kept) * n_items // max(n_kept, 1)).astype(np.int64)
+
+
+def sample_effects(
+    dags: Booleans | Iterable[Booleans],
+    model: GaussianModel,
+    rng: np.random.Generator,
+    *,
+    weights: Floats | None = None,
+    parameters_per_dag: int = 1,
+    units: str = "original",
+    level: float = 0.95,
+) -> CausalEffects:
+    """Draw total effects: for each DAG ``parameters_per_dag`` times new coefficients.
+
+    ``dags`` is an array (..., parent, child) or an iterable of such blocks, so that not all need
+    be there at once; ``weights`` has one weight per DAG, equal ones by default. ``units``:
+    ``"original"`` (units of the effect per unit of the cause) or ``"sd"`` (standard deviations).
+    The same generator state gives the same draws, however the DAGs are cut into blocks.
+    """
+    n = model.n_nodes
+    if isinstance(parameters_per_dag, bool) or parameters_per_dag < 1:
+        raise OptionError(f"parameters_per_dag is a number from 1, not {parameters_per_dag!r}.")
+    if not 0 < level < 1:
+        raise OptionError(f"level is a probability between 0 and 1, such as 0.95, not {level!r}.")
+    factors = model.unit_factors(units)
+    blocks = [dags] if isinstance(dags, np.ndarray) else dags
+    means, paths, draws = np.zeros((n, n)), np.zeros((n, n)), []
+    n_dags, size = 0, 0
+    for block in blocks:
+        matrices = np.ascontiguousarray(block, dtype=np.bool_).reshape(-1, n, n)
+        own = _weights_of(weights, n_dags, len(matrices))
+        n_dags += len(matrices)
+        size += len(matrices) * parameters_per_dag * n * n * 4
+        _refuse_large(size, n)
+        out = np.empty((len(matrices), parameters_per_dag, n, n), dtype=np.float32)
+        posterior = model.factor, model.degrees_of_freedom, factors
+        if not add_effects(matrices, own, *posterior, rng, out, means, paths):
+            raise GraphError("effects need acyclic graphs, but one has a cycle.")
+        draws.append(out.reshape(-1, n, n))
+    used = _weights_of(weights, 0, n_dags)
+    if n_dags == 0 or (weights is not None and len(weights) != n_dags) or not used.sum() > 0:
+        raise OptionError("effects need at least one DAG, and one weight for each if any.")
+    return CausalEffects(
+        names=model.names,
+        units=units,
+        level=level,
+        means=means / used.sum(),
+        paths=paths / used.sum(),
+        samples=np.concatenate(draws),
+        weights=None if weights is None else np.repeat(used / used.sum(), parameters_per_dag),
+    )
+
+
+def _weights_of(weights: Floats | None, start: int, count: int) -> Floats:
+    if weights is None:
+        return np.ones(count)
+    own: Floats = np.asarray(weights, dtype=np.float64)[start : start + count]
+    if len(own) != count or not (np.isfinite(own).all() and (own >= 0).all()):
+        raise OptionError("weights are one finite number from 0 for each DAG.")
+    return own
+
+
+def _refuse_large(size: int, n: int) -> None:
+    if size > MAX_BYTES:
+        raise TooLargeError(
+            f"draws of all effects between {n} variables are kept up to {MAX_BYTES >> 20} MB: ask "
+            f"for at most {MAX_BYTES // (4 * n * n)} draws."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CausalEffects:
+    """Posterior of the total causal effect of every variable on every other.
+
+    Tables are indexed [cause, effect]. ``units`` is ``"original"`` (units of the effect per unit
+    of the cause) or ``"sd"`` (standard deviations). ``samples`` (draw, cause, effect) are the draws
+    behind the standard deviations and intervals; ``level`` is the probability of the intervals.
+    """
+
+    names: tuple[str, ...]
+    units: str
+    level: float
+    means: Floats
+    paths: Floats
+    samples: NDArray[np.float32]
+    weights: Floats | None = None
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws."""
+        return len(self.samples)
+
+    @property
+    def mean(self) -> pd.DataFrame:
+        """Posterior mean of the effects; 0 where a DAG has no path, 1 on the diagonal.
+
+        Coefficients are averaged exactly given each DAG, so only the choice of DAGs is sampled.
+        """
+        return self._square(self.means)
+
+    @property
+    def sd(self) -> pd.DataFrame:
+        """Posterior standard deviation of the effects."""
+        return self._square(self._sds())
+
+    @property
+    def probability_nonzero(self) -> pd.DataFrame:
+        """Share of the DAGs in which a directed path leads from cause to effect."""
+        return self._square(self.paths)
+
+    def quantile(self, q: float) -> pd.DataFrame:
+        """Posterior quantile of the effects."""
+        return self._square(self._quantiles([q])[0])
+
+    def draws(self, cause: str, effect: str) -> NDArray[np.float32]:
+        """Draws of one effect (with ``weights``, if there are any)."""
+        for name in (cause, effect):
+            if name not in self.names:
+                raise OptionError(f"{name!r} is not one of the variables.")
+        return self.samples[:, self.names.index(cause), self.names.index(effect)].copy()
+
+    def table(self) -> pd.DataFrame:
+        """One row per pair, largest mean effect first.
+
+        ``lower`` and ``upper`` bound the central credible interval, ``probability`` is that of a
+        causal path, ``mean_given_path`` the mean over the DAGs that have one (NaN if none has).
+        """
+        import pandas as pd
+
+        n = len(self.names)
+        causes, effects = np.nonzero(~np.eye(n, dtype=np.bool_))
+        ranked = np.argsort(-np.abs(self.means[causes, effects]), kind="stable")
+        causes, effects = causes[ranked], effects[ranked]
+        lower, upper = self._quantiles([(1 - self.level) / 2, (1 + self.level) / 2])
+        paths = np.where(self.paths > 0, self.paths, np.nan)
+        columns = {
+            "mean": self.means,
+            "sd": self._sds(),
+            "lower": lower,
+            "upper": upper,
+            "probability": self.paths,
+            "mean_given_path": self.means / paths,
+        }
+        return pd.DataFrame(
+            {
+                "cause": [self.names[u] for u in causes],
+                "effect": [self.names[v] for v in effects],
+                **{name: values[causes, effects] for name, values in columns.items()},
+            }
+        )
+
+    def __repr__(self) -> str:
+        return f"CausalEffects({len(self.names)} variables, {self.n_draws} draws, {self.units})"
+
+    def _sds(self) -> Floats:
+        out = np.empty_like(self.means)
+        for cause in range(len(self.names)):
+            values = self.samples[:, cause].astype(np.float64)
+            centre = np.average(values, axis=0, weights=self.weights)
+            out[cause] = np.sqrt(np.average((values - centre) ** 2, axis=0, weights=self.weights))
+        return out
+
+    def _quantiles(self, probabilities: list[float]) -> Floats:
+        if not all(0 <= q <= 1 for q in probabilities):
+            raise OptionError(f"quantiles are of probabilities from 0 to 1, not {probabilities}.")
+        out = np.empty((len(probabilities), *self.means.shape))
+        for cause in range(len(self.names)):
+            values = self.samples[:, cause].astype(np.float64)
+            if self.weights is None:
+                out[:, cause] = np.quantile(values, probabilities, axis=0)
+            else:
+                out[:, cause] = np.quantile(
+                    values, probabilities, axis=0, method="inverted_cdf", weights=self.weights
+                )
+        return out
+
+    def _square(self, values: Floats) -> pd.DataFrame:
+        import pandas as pd
+
+        names = list(self.names)
+        return pd.DataFrame(
+            values.copy(),
+            index=pd.Index(names, name="cause"),
+            columns=pd.Index(names, name="effect"),
+        )

@@ -1,0 +1,280 @@
+"""The verdict on constructed runs: what must never be called converged, and what must be."""
+
+import numpy as np
+import pytest
+
+from outpoint.errors import OptionError
+from outpoint.posterior.convergence import assess, group_chains
+
+NAMES = [f"x{i} -> y" for i in range(30)]
+
+
+def run(seed=0, n_chains=4, n_batches=256, n_edges=30):
+    """Chains that have converged: batch means around each edge's probability."""
+    rng = np.random.default_rng(seed)
+    p = rng.random(n_edges)
+    series = rng.beta(0.3 + 8 * p, 8.3 - 8 * p, size=(n_chains, n_batches, n_edges))
+    return series, rng.normal(-100, 2, (n_chains, 500)), rng.poisson(12, (n_chains, 500))
+
+
+def judge(series, log_scores, n_edges, **options):
+    return assess(series, NAMES[: series.shape[2]], log_scores, n_edges, **options)
+
+
+def test_converged():
+    found = judge(*run())
+    assert found.converged
+    assert found.verdict.startswith("converged: 4 chains agree on every edge (largest difference 0")
+    assert f"R-hat at most {found.worst_rhat:.2f}" in found.verdict
+    assert f"at least {found.smallest_ess:.0f} effective draws)." in found.verdict
+    assert found.groups == ((0, 1, 2, 3),)
+    assert found.n_disagreeing == 0
+    assert found.largest_difference == pytest.approx(np.ptp(run()[0].mean(axis=1), axis=0).max())
+
+
+def off(chains, edges, seed=0):
+    """A run in which some chains sit in another mode on some edges."""
+    series, log_scores, n_edges = run(seed)
+    series[:, :, :6] *= 0.2
+    for chain in chains:
+        series[chain][:, edges] += 0.8
+    return series, log_scores, n_edges
+
+
+def test_two_chains_in_one_mode_and_two_in_the_other():
+    found = judge(*off([1, 3], [0, 1, 2, 3]))
+    assert not found.converged
+    assert found.groups == ((0, 2), (1, 3))
+    assert found.n_disagreeing == 4
+    assert "chains 0 and 2 disagree with chains 1 and 3 on 4 edges (" in found.verdict
+    assert found.verdict.count("against") == 3
+    assert "run longer (more steps) or use method 'mcmc'" in found.verdict
+
+
+def test_one_of_four_chains_is_named():
+    series, *rest = off([2], [0, 1])
+    found = judge(series, *rest)
+    assert not found.converged
+    assert found.groups == ((0, 1, 3), (2,))
+    assert "chain 2 disagrees with chains 0, 1 and 3 on 2 edges (" in found.verdict
+    inside, outside = series[2, :, 0].mean(), series[[0, 1, 3], :, 0].mean()
+    assert f"x0 -> y: {inside:.2f} against {outside:.2f}" in found.verdict
+
+
+def test_one_edge_is_enough():
+    found = judge(*off([0], [5]))
+    assert not found.converged
+    assert "chain 0 disagrees with chains 1, 2 and 3 on 1 edge (x5 -> y: " in found.verdict
+    assert found.worst_rhat_of == "x5 -> y"
+
+
+def test_every_chain_in_a_mode_of_its_own():
+    series, *rest = run()
+    for chain in range(4):
+        series[chain, :, chain] = 1.0
+    found = judge(series * 0.9, *rest)
+    assert found.groups == ((0,), (1,), (2,), (3,))
+    assert "all 4 chains disagree with each other on" in found.verdict
+
+
+def test_three_groups():
+    series, *rest = run()
+    series[:, :, 0] = [[0.0], [0.5], [0.5], [1.0]]
+    found = judge(series, *rest)
+    assert found.groups == ((1, 2), (0,), (3,))
+    assert "3 groups (1 and 2; 0; 3) that disagree on 1 edge (x0 -> y: from 0.00 to 1.00)" in (
+        found.verdict
+    )
+
+
+def test_groups_are_not_joined_through_a_chain_in_between():
+    means = np.array([[0.0], [0.08], [0.16], [0.5]])
+    assert group_chains(means, 0.1) == ((0, 1), (2,), (3,))
+
+
+@pytest.mark.parametrize("apart", [0.04, 0.9])
+def test_constant_but_different_chains(apart):
+    """Also where they differ by less than what would count as a disagreement."""
+    series, *rest = run()
+    series[:, :, 3] = 0.05
+    series[1, :, 3] += apart
+    found = judge(series, *rest)
+    assert not found.converged
+    assert found.worst_rhat == np.inf
+    assert "x3 -> y" in found.verdict
+
+
+@pytest.mark.parametrize("frozen", [[0, 1, 2, 3], [2], [1, 3]])
+def test_frozen_chains(frozen):
+    same = np.zeros((4, 50, 2))
+    found = judge(same, np.full((4, 50), -7.0), np.zeros((4, 50)), frozen_chains=frozen)
+    assert not found.converged
+    who = {
+        4: "no chain ever left the DAG it",
+        1: "chain 2 never left the DAG it",
+        2: "chains 1 and 3 never left the DAG they",
+    }[len(frozen)]
+    assert f"not converged: {who} started from" in found.verdict
+    assert found.frozen_chains == tuple(frozen)
+
+
+def test_a_posterior_on_a_single_dag_can_converge():
+    """Nothing varies, yet every chain moved and came to the same place."""
+    found = judge(np.ones((4, 50, 2)), np.full((4, 50), -7.0), np.full((4, 50), 2))
+    assert found.converged
+    assert found.worst_rhat is None
+    assert found.smallest_ess is None
+    assert "nothing varied" in found.verdict
+
+
+@pytest.mark.parametrize("left", [5, 8, 12, 16, 24, 40, 48, 50, 52, 100])
+def test_all_chains_in_one_place_until_one_jumps_late(left):
+    rng = np.random.default_rng(left)
+    series = np.clip(0.02 * rng.random((4, 512, 4)), 0, 1)
+    series[3, -left:, 1] = 1 - series[3, -left:, 1]
+    found = judge(series, *run()[1:])
+    assert not found.converged
+    assert "x1 -> y" in found.verdict
+
+
+def test_the_late_chain_is_named():
+    series = np.zeros((4, 512, 4))
+    series[3, -10:, 1] = 1
+    assert "chain 3 reached DAGs at the very end" in judge(series, *run()[1:]).verdict
+
+
+def test_a_single_chain_is_never_converged():
+    found = judge(*run(n_chains=1))
+    assert not found.converged
+    assert found.verdict == (
+        "unknown: a single chain cannot show whether it has converged; run several chains."
+    )
+    assert found.largest_difference is None
+    drifting, *rest = run(n_chains=1)
+    drifting[0, 128:, 2] = 0.99
+    assert "Its halves already differ" in judge(drifting, *rest).verdict
+
+
+def test_a_biased_method_is_never_converged():
+    found = judge(*run(), method_is_biased=True)
+    assert not found.converged
+    assert found.verdict.startswith("biased, although 4 chains agree")
+    assert "use method 'mcmc'" in found.verdict
+    worse = judge(*off([2], [0]), method_is_biased=True)
+    assert worse.verdict.startswith("not converged: chain 2")
+    assert "biased" in worse.verdict
+
+
+def test_log_scores_that_differ_name_the_low_chain():
+    series, log_scores, n_edges = run()
+    log_scores[1] -= 30
+    found = judge(series, log_scores, n_edges)
+    assert not found.converged
+    assert found.worst_rhat_of == "the log score"
+    assert "log scores of chain 1 lie 30." in found.verdict
+
+
+def test_edge_counts_that_differ():
+    series, log_scores, n_edges = run()
+    n_edges[2] += 9
+    found = judge(series, log_scores, n_edges)
+    assert not found.converged
+    assert "for the number of edges" in found.verdict
+
+
+def test_sticky_chains():
+    rng = np.random.default_rng(1)
+    state = rng.random((4, 256, 30))
+    for t in range(1, 256):  # a state changes every 40 batches
+        state[:, t] = np.where(rng.random((4, 30)) < 1 / 40, state[:, t], state[:, t - 1])
+    found = judge(state * 0.1, *run()[1:])
+    assert not found.converged
+    assert found.n_disagreeing == 0
+    assert "R-hat" in found.verdict
+
+
+def test_few_effective_draws():
+    rng = np.random.default_rng(2)
+    series = 0.2 * rng.random((4, 20, 3))
+    log_scores = rng.normal(size=(4, 20))
+    found = judge(series, log_scores, rng.poisson(5, (4, 20)))
+    assert not found.converged
+    assert found.smallest_ess < 100 or found.worst_rhat > 1.05
+
+
+def test_differences_that_chance_explains_are_not_called_a_disagreement():
+    """200 coin flips per chain and edge: some means differ by more than 0.1."""
+    rng = np.random.default_rng(3)
+    coins = (rng.random((4, 200, 30)) < 0.5).astype(float)
+    found = judge(coins, *run()[1:])
+    assert not found.converged
+    assert "too short" in found.verdict
+    assert "may be chance" in found.verdict
+
+
+def test_short_runs():
+    series, log_scores, n_edges = run(n_batches=3)
+    found = judge(series * 0.05, log_scores[:, :3], n_edges[:, :3])
+    assert not found.converged
+    assert "3 batches are too few" in found.verdict
+
+
+def test_rare_edges_do_not_spoil_the_verdict():
+    """Tiny probabilities, at another level in each chain, fluctuating by orders of magnitude."""
+    rng = np.random.default_rng(4)
+    series, *rest = run()
+    level = 10.0 ** -np.array([9, 10, 11, 12])[:, None, None]
+    series[:, :, 10:] = level * 10 ** rng.normal(size=(4, 256, 20))
+    found = judge(series, *rest)
+    assert found.converged
+    assert (found.edges.status[10:] == "negligible").all()
+
+
+def test_no_edges_that_can_vary():
+    found = judge(np.zeros((4, 256, 0)), *run()[1:])
+    assert found.converged
+    assert found.largest_difference == 0
+
+
+@pytest.mark.parametrize(("n_batches", "n_runs"), [(256, 20), (1000, 5)])
+def test_false_alarms_are_rare(n_batches, n_runs):
+    """400 edges, four chains of independent batches.
+
+    By the chi-squared law in ``Limits`` the chance that any R-hat exceeds 1.05 is below 1e-12 for
+    256 batches; the largest seen leaves room. A limit of 1.01 would fail at 256 batches.
+    """
+    rng = np.random.default_rng(n_batches)
+    names = [f"e{i}" for i in range(400)]
+    worst = []
+    for _ in range(n_runs):
+        p = rng.random(400)
+        series = rng.beta(0.3 + 8 * p, 8.3 - 8 * p, size=(4, n_batches, 400))
+        scores = rng.normal(size=(4, n_batches)), rng.poisson(20, (4, n_batches))
+        found = assess(series, names, *scores)
+        assert found.converged, found.verdict
+        worst.append(found.worst_rhat)
+    assert max(worst) < 1.03
+    assert n_batches > 256 or max(worst) > 1.01
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_runs_stuck_in_random_modes_are_never_converged(seed):
+    """A random set of chains is off on a random set of edges, by random amounts above 0.1."""
+    rng = np.random.default_rng(seed)
+    series, *rest = run(seed)
+    series = 0.05 + 0.05 * series
+    chains = rng.permutation(4)[: rng.integers(1, 4)]
+    edges = rng.permutation(30)[: rng.integers(1, 31)]
+    for chain in chains:
+        series[chain][:, edges] += 0.15 + 0.7 * rng.random(len(edges))
+    found = judge(series, *rest)
+    assert not found.converged
+    assert found.n_disagreeing == len(edges)
+
+
+def test_wrong_shapes_are_refused():
+    series, log_scores, n_edges = run()
+    with pytest.raises(OptionError, match="named edges"):
+        assess(series, NAMES[:3], log_scores, n_edges)
+    with pytest.raises(OptionError, match="as many chains"):
+        judge(series, log_scores[:2], n_edges)
