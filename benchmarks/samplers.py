@@ -72,11 +72,11 @@ def _rate(
         thin=max(1, steps // n_draws),
         edge_thin=100,
         max_parents=3,
+        n_warmup=steps // 10,
     )
     start = np.zeros(n, dtype=np.uint32)
     chain = start_chain(view, settings, start, np.random.default_rng(1))
-    chain.warm_up(steps // 10)
-    chain.advance(100)
+    chain.advance(settings.n_warmup + 100)
     begun = time.perf_counter()
     chain.advance(steps)
     return steps / (time.perf_counter() - begun)

@@ -25,10 +25,11 @@ RANK = {
     "search": 5,
     "runs": 6,
     "posterior": 7,
-    "learning": 8,
-    "report": 9,
-    "cli": 10,
-    "__main__": 11,
+    "sampling": 8,
+    "learning": 9,
+    "report": 10,
+    "cli": 11,
+    "__main__": 12,
 }
 ENGINES = ("exact", "mcmc", "search")
 MAX_LINES = 500

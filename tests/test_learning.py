@@ -312,7 +312,7 @@ def test_fresh_seeds_differ() -> None:
 
 def test_progress_is_reported() -> None:
     calls: list[tuple[str, float]] = []
-    op.learn("asia", progress=lambda stage, fraction: calls.append((stage, fraction)))
+    op.learn("asia", progress=lambda now: calls.append((now.stage, now.fraction)))
     assert list(dict.fromkeys(stage for stage, _ in calls)) == [
         "scoring parent sets",
         "summing over all DAGs",

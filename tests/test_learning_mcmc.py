@@ -14,6 +14,7 @@ import pytest
 import outpoint as op
 from outpoint.mcmc import METHODS
 from outpoint.mcmc.trace import MOVES
+from outpoint.runs import Progress
 from tests.reference import ReferencePosterior, all_dags, enumerate_posterior
 
 UNBIASED = tuple(method for method in METHODS if method != "order")
@@ -53,7 +54,7 @@ PROBLEMS: dict[str, dict[str, Any]] = {
 @lru_cache
 def listed(name: str) -> ReferencePosterior:
     """The posterior by listing all DAGs, from the table of an exact run."""
-    table = op.learn(**PROBLEMS[name], method="exact").table
+    table = op.learn(**PROBLEMS[name], method="exact").solution.table
     return enumerate_posterior(table.n_nodes, table.log_score)
 
 
@@ -192,7 +193,7 @@ def test_draws_and_their_scores(method: str) -> None:
 def test_few_steps(method: str, steps: int, draws: int, kept: int) -> None:
     posterior = op.learn(GAUSSIAN, method=method, chains=2, steps=steps, draws=draws, seed=1)
     assert posterior.dags().shape == (2, kept, 4, 4)
-    assert posterior.traces[0].n_edge_sums[0] >= 1
+    assert len(posterior.records[0].edge_batches) >= 1
     assert posterior.edge_probabilities.to_numpy().max() <= 1
     with_draws = op.learn(
         GAUSSIAN, method=method, chains=1, steps=steps, draws=draws, warmup=3, seed=1
@@ -410,13 +411,14 @@ def test_seeds(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert same_draws(first, op.learn(BINARY, seed=7, **options))
     assert not same_draws(first, op.learn(BINARY, seed=8, **options))
     for threads in (1, 5):
-        monkeypatch.setattr("outpoint.runs.threads.n_threads", lambda n=threads: n)
+        monkeypatch.setattr("outpoint.runs.teams.n_threads", lambda n=threads: n)
         monkeypatch.setattr("outpoint.kernels.n_threads", lambda n=threads: n)
         assert same_draws(first, op.learn(BINARY, seed=7, **options))
     with monkeypatch.context() as patch:
-        patch.setattr("outpoint.runs.threads.PIECES", 3)
-        if method != "mcmc":  # whose replicas may be cut between sweeps only
-            assert same_draws(first, op.learn(BINARY, seed=7, **options))
+        patch.setattr("outpoint.runs.driving.FIRST_ROUND", 140)
+        patch.setattr("outpoint.runs.teams.ThreadTeam.round_seconds", 0.0)
+        patch.setattr("outpoint.runs.runner.PIECE_SECONDS", 0.0)
+        assert same_draws(first, op.learn(BINARY, seed=7, **options)), "pieces must not matter"
     chains = first.dags().to_numpy()
     assert not np.array_equal(chains[0], chains[1]), "chains have their own random numbers"
     fewer = op.learn(BINARY, seed=7, **options | {"chains": 2})
@@ -430,7 +432,7 @@ def test_progress_is_reported() -> None:
         method="mcmc",
         steps=1000,
         chains=1,
-        progress=lambda stage, fraction: calls.append((stage, fraction)),
+        progress=lambda now: calls.append((now.stage, now.fraction)),
     )
     sampling = [fraction for stage, fraction in calls if stage == "sampling"]
     assert calls[0][0] == "scoring parent sets"
@@ -440,8 +442,8 @@ def test_progress_is_reported() -> None:
 
 
 def test_a_failing_progress_ends_the_run() -> None:
-    def fail(stage: str, fraction: float) -> None:
-        if stage == "sampling" and fraction > 0:
+    def fail(now: Progress) -> None:
+        if now.stage == "sampling" and now.fraction > 0:
             raise KeyError("enough")
 
     with pytest.raises(KeyError, match="enough"):

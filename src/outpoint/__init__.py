@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from outpoint.data import Dataset, simulate
     from outpoint.data import bundled as datasets
     from outpoint.errors import (
+        CheckpointError,
         DataError,
         GraphError,
         OptionError,
@@ -26,15 +27,23 @@ if TYPE_CHECKING:
         Order,
         compare_graphs,
         count_dags,
+        count_members,
         random_dag,
     )
     from outpoint.learning import learn, log_score
-    from outpoint.posterior import Posterior
+    from outpoint.posterior import (
+        ConsensusWarning,
+        Posterior,
+        WeightWarning,
+        compare_posteriors,
+        load,
+    )
     from outpoint.scores import BDeu, BGe, CustomScore
 
 _HOMES = {
     "outpoint.data": ("Dataset", "simulate"),
     "outpoint.errors": (
+        "CheckpointError",
         "DataError",
         "GraphError",
         "OptionError",
@@ -48,10 +57,17 @@ _HOMES = {
         "Order",
         "compare_graphs",
         "count_dags",
+        "count_members",
         "random_dag",
     ),
     "outpoint.learning": ("learn", "log_score"),
-    "outpoint.posterior": ("Posterior",),
+    "outpoint.posterior": (
+        "ConsensusWarning",
+        "Posterior",
+        "WeightWarning",
+        "compare_posteriors",
+        "load",
+    ),
     "outpoint.scores": ("BDeu", "BGe", "CustomScore"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -59,6 +75,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "BDeu",
     "BGe",
+    "CheckpointError",
+    "ConsensusWarning",
     "Cpdag",
     "CustomScore",
     "Dag",
@@ -71,10 +89,14 @@ __all__ = [
     "OutpointError",
     "Posterior",
     "TooLargeError",
+    "WeightWarning",
     "compare_graphs",
+    "compare_posteriors",
     "count_dags",
+    "count_members",
     "datasets",
     "learn",
+    "load",
     "log_score",
     "random_dag",
     "simulate",

@@ -19,3 +19,7 @@ class GraphError(OutpointError, ValueError):
 
 class TooLargeError(OutpointError):
     """The problem does not fit the method or the memory; the message names an alternative."""
+
+
+class CheckpointError(OutpointError):
+    """A saved run cannot be read, cannot be written, or belongs to something else."""

@@ -1,11 +1,11 @@
 """The one function that wires the stages together: data, score, table, engine, posterior."""
 
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outpoint import __version__
 from outpoint.data import Dataset, load_dataset
@@ -13,24 +13,22 @@ from outpoint.errors import GraphError, OptionError
 from outpoint.exact import is_quick, require_feasible, solve
 from outpoint.graphs import Dag
 from outpoint.mcmc import METHODS as SAMPLERS
-from outpoint.mcmc import Settings, check_method, is_possible
-from outpoint.mcmc.trace import Trace
-from outpoint.posterior import ExactPosterior, Posterior, RunInfo, SampledPosterior
-from outpoint.runs import run_chains
-from outpoint.scores import StructurePrior, build_prior, resolve_score
-from outpoint.tables import ScoreTable, build_table, check_max_parents
-from outpoint.tables.view import TableView, view_table
+from outpoint.mcmc import check_method
+from outpoint.posterior import ExactPosterior, Posterior, RunInfo, check_writable, write_run
+from outpoint.posterior.effects import GaussianModel
+from outpoint.posterior.files import CHECKPOINT
+from outpoint.runs import Progress, Report, saved_facts
+from outpoint.sampling import (
+    SamplingOptions,
+    parse_seconds,
+    remove_checkpoints,
+    sample_posterior,
+    workers,
+)
+from outpoint.scores import build_prior, resolve_score
+from outpoint.tables import build_table, check_max_parents
 
 METHODS = ("auto", "exact", *SAMPLERS)
-
-DEFAULT_STEPS = {"mcmc": 50_000}
-PAPER_STEPS = 1_000_000
-"""Default length of the paper's chains, whose steps are short."""
-
-ORDER_STEPS = 20_000
-"""Steps of the order chain behind ``start="order"`` and ``start="search"``."""
-
-Progress = Callable[[str, float], None]
 
 
 def learn(
@@ -56,7 +54,15 @@ def learn(
     roots: Iterable[str] = (),
     allow_degenerate: bool = False,
     memory_limit: float | None = None,
-    progress: Progress | None = None,
+    time: str | float | None = None,
+    until_converged: bool | None = None,
+    engine: str = "threads",
+    scheduler: str | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    resume: bool = False,
+    checkpoint_seconds: float = 30.0,
+    progress: Report | None = None,
 ) -> Posterior:
     """Posterior over the DAGs that may have generated ``data``.
 
@@ -77,7 +83,9 @@ def learn(
         Most parents a node may have; no limit by default up to 20 variables, 3 beyond.
     chains, steps, warmup, draws
         Number of chains; recorded steps of each; unrecorded steps before them (a quarter of
-        ``steps`` by default); DAGs kept of each chain. Not used by ``"exact"``.
+        ``steps`` by default); DAGs kept of each chain. By default our sampler takes 50,000 steps,
+        and up to ten times as many if the chains need them to agree; the others take a million.
+        Not used by ``"exact"``.
     seed
         Seed of all randomness; a fresh one is chosen and recorded if none is given.
     moves
@@ -107,10 +115,32 @@ def learn(
         Go on with constant or identical columns or fewer rows than columns.
     memory_limit
         Bytes the exact engine may use (default: what is free).
+    time
+        How long to sample, in seconds or as ``"90s"``, ``"10m"``, ``"2h"``; ``steps``, if given,
+        is then an upper limit. Draws are thinned as the run grows, so that between ``draws`` and
+        twice as many are kept; of a run that takes more than the usual number of steps the first
+        quarter is left out.
+    until_converged
+        Sample until the chains agree (see ``Posterior.verdict``), or ``steps`` or ``time`` is up;
+        without either, for at most a hundred times the usual number of steps.
+    engine, scheduler
+        ``"threads"`` of this process, or ``"dask"``: worker processes on this machine, or those
+        of the Dask scheduler at this address. The draws are the same.
+    out, overwrite, resume, checkpoint_seconds
+        Directory for the results; while chains run they leave checkpoints there, so many seconds
+        apart. ``resume`` continues an interrupted run bit for bit (and starts one if there is
+        none), ``overwrite`` replaces an earlier run.
     progress
-        Called with the name of the stage and the fraction of it that is done.
+        Called with a :class:`outpoint.runs.Progress` now and then.
+
+    Ctrl-C ends sampling early; the posterior of what there is is returned and says so.
     """
-    started = time.perf_counter()
+    started = perf_counter()
+    place = None if out is None else Path(out)
+    if place is not None:
+        check_writable(place, overwrite=overwrite, resume=resume)
+        if overwrite and not resume:
+            remove_checkpoints(place)
     dataset = load_dataset(data)
     limit = check_max_parents(dataset.n_nodes, max_parents)
     prior = build_prior(
@@ -123,19 +153,29 @@ def learn(
         roots=roots,
         max_parents=limit,
     )
-    seed = _checked_seed(seed)
-    known_start = isinstance(start, str) and start in ("empty", "order", "search")
-    if not (start is None or isinstance(start, Dag) or known_start):
-        raise OptionError(f"start is 'empty', 'order', 'search' or a Dag, not {start!r}.")
     method = _chosen_method(method, dataset, moves, memory_limit)
-    counts = _checked_counts(method, chains, steps, warmup, draws)
+    options = SamplingOptions(
+        method=method,
+        max_parents=limit,
+        seed=_checked_seed(seed, place if resume else None),
+        chains=chains,
+        steps=steps,
+        warmup=warmup,
+        draws=draws,
+        time=parse_seconds(time),
+        until_converged=until_converged,
+        moves=moves,
+        edge_reversals=edge_reversals,
+        start=start,
+        engine=engine,
+        scheduler=scheduler,
+        out=place,
+        checkpoint_seconds=checkpoint_seconds,
+    )
     chosen = resolve_score(score, dataset)
     scorer = chosen.bind(dataset, allow_degenerate=allow_degenerate)
-    report = progress or (lambda stage, fraction: None)
-    report("scoring parent sets", 0.0)
-    if method == "exact":
-        n_candidates = dataset.n_nodes - 1
-    table = build_table(dataset.names, scorer, prior, max_parents=limit, n_candidates=n_candidates)
+    model = GaussianModel.from_scorer(scorer, dataset.names) if chosen.name == "bge" else None
+    report = progress or (lambda progress: None)
 
     def info() -> RunInfo:
         return RunInfo(
@@ -146,56 +186,41 @@ def learn(
             structure_prior=structure_prior,
             max_parents=limit,
             method=method,
-            seed=seed,
+            seed=options.seed,
             version=__version__,
-            elapsed_seconds=time.perf_counter() - started,
+            elapsed_seconds=perf_counter() - started,
         )
 
-    if method == "exact":
-        report("summing over all DAGs", 0.0)
-        solution = solve(table, lambda fraction: report("summing over all DAGs", fraction))
-        return ExactPosterior(info(), solution)
-    report("sampling", 0.0)
-    options = {"moves": moves, "max_parents": limit, "edge_reversals": edge_reversals}
-    traces = _sample(table, prior, method, counts, seed, start, options, report)
-    return SampledPosterior(info(), table, traces, counts[1])
-
-
-def _sample(
-    table: ScoreTable,
-    prior: StructurePrior,
-    method: str,
-    counts: tuple[int, int, int, int],
-    seed: int,
-    start: Any,
-    options: dict[str, Any],
-    report: Progress,
-) -> list[Trace]:
-    """Run the chains and return what they recorded; ``options`` are further settings."""
-    n_chains, n_steps, n_warmup, n_draws = counts
-    view = view_table(table)
-    goes_by_orders = isinstance(start, str) and start != "empty"
-    settings = Settings(
-        method=method,
-        n_draws=n_draws,
-        thin=max(1, n_steps // n_draws),
-        edge_thin=min(20 if method == "mcmc" else 100, n_steps),
-        order_steps=ORDER_STEPS if goes_by_orders else 0,
-        best_of_orders=goes_by_orders and start == "search",
-        **options,
-    )
-    ended = run_chains(
-        view,
-        settings,
-        _start_masks(table, view, prior, start),
-        n_chains=n_chains,
-        n_steps=n_steps,
-        n_warmup=n_warmup,
-        seed=seed,
-        scatter=start is None,
-        progress=lambda fraction: report("sampling", fraction),
-    )
-    return [chain.trace for chain in ended]
+    posterior: Posterior
+    with workers(options) as pool:
+        report(Progress("scoring parent sets", 0.0))
+        table = build_table(
+            dataset.names,
+            scorer,
+            prior,
+            max_parents=limit,
+            n_candidates=dataset.n_nodes - 1 if method == "exact" else n_candidates,
+            pool=pool,
+        )
+        if method == "exact":
+            stage = "summing over all DAGs"
+            report(Progress(stage, 0.0))
+            solution = solve(table, lambda fraction: report(Progress(stage, fraction)))
+            posterior = ExactPosterior(info(), solution, model)
+        else:
+            report(Progress("sampling", 0.0))
+            facts = {
+                "data": dataset.fingerprint(),
+                "score": repr(chosen) if chosen.name != "custom" else "custom",
+                "structure prior": structure_prior,
+                "candidates": table.candidates.shape[1],
+            }
+            posterior = sample_posterior(table, prior, options, facts, info, report, pool, model)
+    if place is not None:
+        write_run(posterior, place, overwrite=True)
+        if posterior.is_complete and (posterior.converged or not options.is_open_ended):
+            remove_checkpoints(place)
+    return posterior
 
 
 def log_score(
@@ -222,8 +247,12 @@ def log_score(
     return total
 
 
-def _checked_seed(seed: int | None) -> int:
+def _checked_seed(seed: int | None, resumed: Path | None) -> int:
+    """The given seed, that of the run to be resumed, or a fresh one."""
     if seed is None:
+        facts = None if resumed is None else saved_facts(resumed / CHECKPOINT)
+        if facts is not None:
+            return int(facts["seed"])
         return int(np.random.SeedSequence().generate_state(1)[0])
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise OptionError(f"a seed is a whole number from 0, not {seed!r}.")
@@ -243,48 +272,3 @@ def _chosen_method(method: str, data: Dataset, moves: Any, memory_limit: float |
     else:
         check_method(method, moves)
     return method
-
-
-def _checked_counts(
-    method: str, chains: int, steps: int | None, warmup: int | None, draws: int
-) -> tuple[int, int, int, int]:
-    """Chains, steps, warm-up steps and draws, with their defaults."""
-    steps = DEFAULT_STEPS.get(method, PAPER_STEPS) if steps is None else steps
-    if warmup is None and isinstance(steps, int | np.integer):
-        warmup = int(steps) // 4
-    wanted = {
-        "chains": (chains, 1),
-        "steps": (steps, 1),
-        "warmup": (warmup, 0),
-        "draws": (draws, 1),
-    }
-    for name, (value, least) in wanted.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise OptionError(f"{name} is a whole number from {least}, not {value!r}.")
-    return int(chains), int(steps), int(warmup or 0), min(int(draws), int(steps))
-
-
-def _start_masks(
-    table: ScoreTable, view: TableView, prior: StructurePrior, start: Any
-) -> NDArray[np.uint32]:
-    """The parent sets of the DAG where chains start; it must have a finite score."""
-    if isinstance(start, Dag):
-        if set(start.names) != set(table.names):
-            raise GraphError("the start DAG's nodes are not the columns of the data.")
-        adjacency = start.reorder(table.names).adjacency
-    else:
-        adjacency = prior.required
-    masks = np.zeros(table.n_nodes, dtype=np.uint32)
-    for child, candidates in enumerate(table.candidates):
-        masks[child] = int(adjacency[candidates, child] @ (1 << np.arange(len(candidates))))
-        if adjacency[:, child].sum() != adjacency[candidates, child].sum():
-            raise OptionError(
-                f"the start DAG gives {table.names[child]} a parent that is not among its "
-                "candidates: choose another start, or more n_candidates."
-            )
-    if not is_possible(view, masks):
-        raise OptionError(
-            "the chains would start in a DAG that the score or the constraints exclude: "
-            "give start=Dag with an admissible one."
-        )
-    return masks

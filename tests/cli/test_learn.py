@@ -25,7 +25,7 @@ KEYS = {
     "seed",
     "version",
 }
-FILES = ["edges.csv", "map.dot", "summary.json"]
+FILES = ["edges.csv", "map.dot", "posterior.nc", "summary.json"]
 
 
 def strict_json(text: str) -> dict[str, Any]:
@@ -101,7 +101,10 @@ def test_printed_summary(run: Run) -> None:
     pairs = [lines[i].split()[:3] for i in range(table_start + 1, table_start + 16)]
     assert pairs[0] == ["rm", "->", "medv"]
     assert len({frozenset((a, b)) for a, _, b in pairs}) == 15, "each pair once"
-    assert lines[-1] == "Files     outpoint-run-boston/ (edges.csv, summary.json, map.dot)"
+    assert (
+        lines[-1]
+        == "Files     outpoint-run-boston/ (edges.csv, map.dot, posterior.nc, summary.json)"
+    )
     assert "at most 1 parent\n" in run("learn", "data.csv", "--max-parents", "1").out
     assert all(line == line.rstrip() for line in lines)
     assert "few enough" not in run("learn", "asia", "--method", "exact").out

@@ -49,7 +49,7 @@ def test_equals_enumeration(name):
     np.testing.assert_allclose(exact.edges, reference.edges, rtol=0, atol=1e-10)
     np.testing.assert_allclose(exact.ancestors, reference.ancestors, rtol=0, atol=1e-10)
     for child, expected in enumerate(reference.parent_sets):
-        candidates = exact.table.candidates[child]
+        candidates = exact.candidates[child]
         for parents, probability in expected.items():
             mask = sum(1 << int(np.searchsorted(candidates, u)) for u in parents)
             found = np.exp(exact.log_parent_sets[child, mask])

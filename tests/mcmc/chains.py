@@ -12,7 +12,8 @@ from outpoint.mcmc.partition_chain import (
     make_workspace,
     run_partition_chain,
 )
-from outpoint.mcmc.trace import MOVES, Trace, make_trace
+from outpoint.mcmc.trace import MOVES, Trace, make_trace, spread_edges
+from outpoint.tables.view import TableView
 from tests.mcmc.laws import (
     MOVE_NAMES,
     Floats,
@@ -98,7 +99,13 @@ class Chain:
         return trace
 
     def make_trace(self, n_draws: int) -> Trace:
-        return make_trace(self.target.n, n_draws, len(self.recipe.powers))
+        n, n_candidates = self.target.view.candidates.shape
+        return make_trace(n, n_draws, len(self.recipe.powers), n_candidates)
+
+
+def summed_edges(view: TableView, trace: Trace) -> Floats:
+    """The summed edge probabilities of all batches, [parent, child]."""
+    return spread_edges(trace.edge_sum.sum(axis=0), view.candidates)
 
 
 def paper_mix(n: int, *, rev: float = 0.0) -> dict[str, float]:

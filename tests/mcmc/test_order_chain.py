@@ -18,6 +18,7 @@ from outpoint.mcmc.order_chain import make_order_chain, run_order_chain, score_o
 from outpoint.mcmc.partition_chain import Plan
 from outpoint.mcmc.samplers import OrderChain
 from outpoint.mcmc.trace import MOVES, make_trace
+from tests.mcmc.chains import summed_edges
 from tests.mcmc.laws import (
     Floats,
     Target,
@@ -94,9 +95,14 @@ def drawn_dags(problem: Target, masks: NDArray[np.uint32]) -> NDArray[np.int64]:
     return found
 
 
-def sampler(problem: Target, n_draws: int, thin: int, seed: int, edge_thin: int = 1) -> OrderChain:
+def sampler(problem: Target, n_draws: int, thin: int, seed: int, n_warmup: int = 0) -> OrderChain:
     settings = Settings(
-        method="order", n_draws=n_draws, thin=thin, edge_thin=edge_thin, max_parents=problem.n - 1
+        method="order",
+        n_warmup=n_warmup,
+        n_draws=n_draws,
+        thin=thin,
+        edge_thin=1,
+        max_parents=problem.n - 1,
     )
     possible = np.flatnonzero(problem.log_dag > -np.inf)[0]
     dag = all_dags(problem.n)[possible]
@@ -216,9 +222,8 @@ def test_draws_follow_the_biased_law(n, name):
     thin = int(np.ceil(np.log(1e-4) / np.log(slow)))  # draws are then as good as independent
     assert thin < 1000
     n_draws = 5000
-    chain = sampler(problem, n_draws, thin, seed=n)
-    chain.warm_up(10 * thin)
-    chain.advance(n_draws * thin)
+    chain = sampler(problem, n_draws, thin, seed=n, n_warmup=10 * thin)
+    chain.advance((10 + n_draws) * thin)
     found = drawn_dags(problem, chain.trace.masks)
     counts = np.bincount(found, minlength=len(problem.dags))
     check_counts(counts, biased_law(problem), FALSE_ALARM)
@@ -234,11 +239,10 @@ def test_summed_edges_follow_the_biased_law(name):
     problem = target(name, 4)
     found = []
     for seed in range(40):
-        chain = sampler(problem, 1, 1, seed)
-        chain.warm_up(500)
-        chain.advance(2000)
+        chain = sampler(problem, 1, 1, seed, n_warmup=500)
+        chain.advance(2500)
         assert chain.trace.n_edge_sums[0] == 2000
-        found.append(chain.trace.edge_sum / 2000)
+        found.append(summed_edges(problem.view, chain.trace) / 2000)
     exact = np.tensordot(biased_law(problem), all_dags(4), axes=1)
     error = np.std(found, axis=0, ddof=1) / np.sqrt(len(found))
     assert (np.abs(np.mean(found, axis=0) - exact) <= 5 * error + 1e-9).all()
@@ -252,10 +256,10 @@ def test_edges_given_one_order():
     for x, order in enumerate(orders(4)):
         chain = make_order_chain(np.array(order), 3)
         score_order(problem.view, chain)
-        trace = make_trace(4, 1)
+        trace = make_trace(4, 1, n_candidates=problem.view.candidates.shape[1])
         run_order_chain(problem.view, chain, plan, trace, 0, 1, True, np.random.default_rng(x))
         law = problem.dags * belongs(4)[x]
         exact = np.tensordot(law / law.sum(), all_dags(4), axes=1)
-        np.testing.assert_allclose(trace.edge_sum, exact, atol=1e-12)
+        np.testing.assert_allclose(summed_edges(problem.view, trace), exact, atol=1e-12)
         assert trace.log_weight[0] == pytest.approx(log_order_weights(problem)[x], abs=1e-10)
         assert chain.order.tolist() == list(order)

@@ -7,9 +7,10 @@ import pytest
 from numpy.typing import NDArray
 
 from outpoint.mcmc import METHODS, Chain, Settings, is_possible, start_chain
+from outpoint.mcmc.chain import SWEEP
 from outpoint.mcmc.ladder import default_replicas, make_ladder, respace
-from outpoint.mcmc.samplers import SWEEP, PartitionChain, partition_of, pieces
-from outpoint.mcmc.trace import MOVES
+from outpoint.mcmc.samplers import PartitionChain, partition_of
+from outpoint.mcmc.trace import EDGE_ROWS, MOVES
 from outpoint.tables.view import TableView
 from tests.exact.problems import gaussian, random_scores
 from tests.mcmc.laws import Target, check_counts, parent_sets, peel
@@ -43,46 +44,87 @@ def same_trace(one: Chain, other: Chain) -> bool:
 
 @pytest.mark.parametrize("method", PAPER)
 def test_pieces_do_not_matter(method):
-    whole, cut = begin(method), begin(method)
-    for chain in (whole, cut):
-        chain.warm_up(500)
-    whole.advance(2000)
-    for piece in (1, 2, 17, 480, 0, 999, 501):
+    whole, cut = begin(method, n_warmup=500), begin(method, n_warmup=500)
+    whole.advance(2500)
+    for piece in (3, 490, 8, 2, 17, 480, 0, 999, 501):
         cut.advance(piece)
     assert whole.trace.n_draws[0] == 200
     assert same_trace(whole, cut)
 
 
 def test_pieces_of_whole_sweeps_do_not_matter_with_replicas():
-    whole, cut = begin("mcmc"), begin("mcmc")
-    for chain in (whole, cut):
-        chain.warm_up(1000)
-    whole.advance(2000)
-    for sweeps in (1, 0, 7, 42, 50):
+    whole, cut = begin("mcmc", n_warmup=1000), begin("mcmc", n_warmup=1000)
+    whole.advance(3000)
+    for sweeps in (2, 40, 9, 0, 7, 42, 50):
         cut.advance(sweeps * SWEEP)
+    assert whole.trace.n_draws[0] == 200
     assert same_trace(whole, cut)
 
 
-def test_pieces_do_not_matter_with_replicas():
-    whole, cut = begin("mcmc"), begin("mcmc")
-    for chain in (whole, cut):
-        chain.warm_up(1000)
-    whole.advance(2000)
-    for piece in pieces(2000, 7):
-        cut.advance(piece)
-    assert same_trace(whole, cut)
-    assert [piece % SWEEP for piece in pieces(2000, 7)] == [0] * 7
-    assert pieces(7, 3) == [0, 0, 7]
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("at", [0, 260, 1000, 1700])
+def test_a_restored_chain_goes_on_bit_for_bit(method, at):
+    """Also in another chain of another seed, and also within the warm-up."""
+    whole, first, second = (begin(method, seed, n_warmup=1000) for seed in (1, 1, 9))
+    whole.advance(3000)
+    second.advance(40)
+    first.advance(at)
+    early = first.take_draws()
+    snapshot = first.snapshot()
+    first.advance(100)  # a snapshot holds no references to the chain
+    second.take_draws()
+    second.restore(snapshot)
+    second.advance(3000 - at)
+    late = second.take_draws()
+    for kept, before, after in zip(whole.take_draws(), early, late, strict=True):
+        assert np.array_equal(kept, np.concatenate([before, after]))
+    assert all(np.array_equal(whole._arrays()[k], v) for k, v in second._arrays().items())
+    assert whole.snapshot()["generator"].tobytes() == second.snapshot()["generator"].tobytes()
+
+
+def test_a_snapshot_of_another_problem_is_refused():
+    other = begin("mcmc", view=Target.of(gaussian(4)).view, max_parents=3).snapshot()
+    with pytest.raises(ValueError, match="another shape"):
+        begin("mcmc").restore(other)
+
+
+def test_draws_are_taken_once_and_make_room():
+    chain = begin("partition", n_draws=5)
+    chain.advance(50)
+    first = chain.take_draws()
+    chain.advance(30)
+    assert [len(first.masks), len(chain.take_draws().masks)] == [5, 3]
+    assert len(chain.take_draws().masks) == 0
+
+
+def test_batches_of_edges_double_when_they_are_full():
+    chain = begin("partition", edge_thin=1)
+    means = []
+    for _ in range(5):
+        chain.advance(EDGE_ROWS // 2)
+        trace = chain.trace
+        rows = int(trace.n_edge_sums[0] / trace.batch_size[0])
+        assert EDGE_ROWS // 2 <= rows <= EDGE_ROWS
+        assert (trace.edge_sum[rows + 1 :] == 0).all()
+        means.append(trace.edge_sum.sum(axis=0) / trace.n_edge_sums[0])
+    assert trace.batch_size[0] == 4
+    single = begin("partition", edge_thin=1)
+    total = np.zeros_like(means[0])
+    for _ in range(5 * EDGE_ROWS // 2):
+        single.trace.edge_sum[:] = single.trace.n_edge_sums[:] = 0
+        single.advance(1)
+        total += single.trace.edge_sum[0]
+    np.testing.assert_allclose(means[-1], total / (5 * EDGE_ROWS // 2), rtol=1e-12)
 
 
 def test_a_cut_within_sweeps_keeps_the_law():
     """The draws change, their law does not: pieces of 7 steps against the exact posterior."""
     problem = target("random", 3)
     counts = np.zeros(25, dtype=np.int64)
-    settings = settings_of("mcmc", n_draws=4000, thin=40, max_parents=2)
+    settings = settings_of("mcmc", n_draws=4000, thin=40, max_parents=2, n_warmup=500)
     start = np.zeros(3, dtype=np.uint32)
     chain = start_chain(problem.view, settings, start, np.random.default_rng(4))
-    chain.warm_up(500)
+    chain.advance(500)
     for _ in range(160_000 // 35):
         chain.advance(7)
         chain.advance(28)
@@ -99,18 +141,17 @@ def test_a_cut_within_sweeps_keeps_the_law():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_same_seed_same_chain_and_other_seed_another(method):
-    chains = [begin(method, seed) for seed in (5, 5, 6)]
+    chains = [begin(method, seed, n_warmup=200) for seed in (5, 5, 6)]
     for chain in chains:
-        chain.warm_up(200)
-        chain.advance(2000)
+        chain.advance(2200)
     assert same_trace(chains[0], chains[1])
     assert not same_trace(chains[0], chains[2])
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_counts_start_after_the_warm_up(method):
-    chain = begin(method)
-    chain.warm_up(700)
+    chain = begin(method, n_warmup=700)
+    chain.advance(700)
     trace = chain.trace
     assert trace.n_draws[0] == trace.n_edge_sums[0] == 0
     assert trace.attempts.sum() == trace.accepted.sum() == 0
@@ -198,10 +239,10 @@ ROUGH = Target.of(random_scores(5, spread=8.0, seed=3)).view
 
 @pytest.mark.parametrize("method", ["mcmc", "partition", "partition+rev"])
 def test_adaptation_stops_with_the_warm_up(method):
-    chain = begin(method, view=ROUGH, n_draws=10, thin=200)
+    chain = begin(method, view=ROUGH, n_draws=10, thin=200, n_warmup=2000)
     assert isinstance(chain, PartitionChain)
     fresh = tuned(chain)
-    chain.warm_up(2000)
+    chain.advance(2000)
     assert (tuned(chain) != fresh) == (method == "mcmc"), "only our sampler tunes itself"
     assert stays_fixed(chain)
 
@@ -209,17 +250,16 @@ def test_adaptation_stops_with_the_warm_up(method):
 @pytest.mark.parametrize("wrong", [Restless, StretchingBlocks])
 def test_a_chain_that_goes_on_adapting_is_found_out(wrong):
     start = np.zeros(5, dtype=np.uint32)
-    chain = wrong(ROUGH, settings_of("mcmc"), start, np.random.default_rng(1))
-    chain.warm_up(2000)
+    chain = wrong(ROUGH, settings_of("mcmc", n_warmup=2000), start, np.random.default_rng(1))
+    chain.advance(2000)
     assert not stays_fixed(chain)
 
 
 def test_own_moves_keep_their_weights():
     moves = {"split_join": 1.0, "rev": 1.0}
     for method, replicas in (("mcmc", 4), ("partition", 1), ("partition+rev", 1)):
-        chain = begin(method, moves=moves)
-        chain.warm_up(400)
-        chain.advance(2000)
+        chain = begin(method, moves=moves, n_warmup=400)
+        chain.advance(2400)
         assert isinstance(chain, PartitionChain)
         assert len(chain.power) == replicas
         used = {MOVES[i] for i in np.flatnonzero(chain.trace.attempts)}

@@ -176,7 +176,7 @@ def test_best_dag(posterior: op.Posterior) -> None:
 def test_diagnostics(posterior: op.Posterior) -> None:
     table = posterior.diagnostics()
     assert list(table.columns) == [
-        *("parent", "child", "probability", "mcse", "rhat", "ess", "status")
+        *("parent", "child", "probability", "mcse", "rhat", "ess", "ess_tail", "status")
     ]
     assert len(table) == 20
     assert (table["parent"] != table["child"]).all()
@@ -184,7 +184,7 @@ def test_diagnostics(posterior: op.Posterior) -> None:
     for row in table.itertuples():
         assert row.probability == posterior.edge_probabilities.loc[row.parent, row.child]
     assert (table["mcse"] == 0).all()
-    assert table[["rhat", "ess"]].isna().all(axis=None)
+    assert table[["rhat", "ess", "ess_tail"]].isna().all(axis=None)
     assert set(table["status"]) == {"exact"}
 
 

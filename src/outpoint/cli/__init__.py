@@ -12,6 +12,7 @@ from typing import Any, cast
 import typer
 
 from outpoint.cli.datasets import datasets
+from outpoint.cli.interruption import Interrupted, treat_termination_as_interruption
 from outpoint.cli.learn import learn
 from outpoint.cli.text import printable
 from outpoint.errors import OutpointError
@@ -52,6 +53,7 @@ def main() -> None:
     """Run the command line; no failure shows a traceback unless OUTPOINT_TRACEBACK is set."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names the terminal cannot show
+    treat_termination_as_interruption()
     try:
         code = app(sys.argv[1:] or ["--help"], prog_name="outpoint", standalone_mode=False)
         if code == INTERRUPTED:
@@ -59,6 +61,9 @@ def main() -> None:
         sys.stdout.flush()
     except OutpointError as error:
         _fail(str(error), 2)
+    except Interrupted as interruption:
+        print(f"outpoint: {printable(str(interruption))}", file=sys.stderr)
+        sys.exit(INTERRUPTED)
     except UsageError as error:
         _fail(_usage_message(error), 2)
     except (KeyboardInterrupt, typer.Abort):

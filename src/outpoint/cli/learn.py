@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from outpoint.cli.interruption import Interrupted
 from outpoint.errors import OptionError
 
 MODEL = "Model"
@@ -37,6 +38,14 @@ def learn(
         bool,
         typer.Option(
             "--overwrite", help="Replace an earlier run in --out.", rich_help_panel=OUTPUT
+        ),
+    ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Continue an interrupted run in --out, bit for bit.",
+            rich_help_panel=OUTPUT,
         ),
     ] = False,
     quiet: Annotated[
@@ -85,7 +94,48 @@ def learn(
         int | None,
         typer.Option(
             metavar="NUMBER",
-            help="Steps of each chain (default: 50,000 for mcmc, a million for the others).",
+            help="Steps of each chain (default: a million; for mcmc 50,000, or up to ten times as "
+            "many if the chains need them to agree).",
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
+    warmup: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Unrecorded steps before them (default: a quarter).",
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Sample for 90s, 10m or 2h instead of a number of steps.",
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
+    until_converged: Annotated[
+        bool | None,
+        typer.Option(
+            "--until-converged",
+            help="Sample until the chains agree; --steps and --time are then upper limits.",
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="threads, or dask: worker processes, here or on a cluster.",
+            rich_help_panel=SAMPLING,
+        ),
+    ] = "threads",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Scheduler of the Dask cluster, such as tcp://host:8786.",
             rich_help_panel=SAMPLING,
         ),
     ] = None,
@@ -181,23 +231,35 @@ def learn(
 
     Example: outpoint learn boston --max-parents 3 --out boston-run
     """
-    from outpoint.cli.summary import StageProgress, print_summary
+    from outpoint.cli.interruption import resumable
+    from outpoint.cli.progress import RunProgress
+    from outpoint.cli.summary import print_summary
     from outpoint.data import load_dataset
     from outpoint.learning import learn as learn_posterior
-    from outpoint.posterior import check_writable, summarize, write_run
+    from outpoint.posterior import check_writable, summarize
 
+    if resume and out is None:
+        raise OptionError("--resume needs the directory of the run (--out).")
     dataset = load_dataset(data, types=_parse_types(types), separator=_parse_separator(separator))
     directory = _free_directory(data) if out is None else out
-    check_writable(directory, overwrite=overwrite)
+    check_writable(directory, overwrite=overwrite, resume=resume)
     takes_long = dataset.n_nodes > 16 or method not in ("auto", "exact")
-    with StageProgress(shown=not quiet and takes_long) as progress:
+    with RunProgress(shown=not quiet and takes_long) as progress, resumable(directory):
         posterior = learn_posterior(
             dataset,
             score=_score(score, standardize, equivalent_sample_size),
             method=method,
             chains=chains,
             steps=steps,
+            warmup=warmup,
             draws=draws,
+            time=time,
+            until_converged=until_converged,
+            engine=engine,
+            scheduler=scheduler,
+            out=directory,
+            overwrite=overwrite,
+            resume=resume,
             max_parents=max_parents,
             seed=seed,
             structure_prior=structure_prior,
@@ -209,13 +271,14 @@ def learn(
             allow_degenerate=allow_degenerate,
             progress=progress,
         )
-    write_run(posterior, directory, overwrite=overwrite)
     if json:
         import json as json_module
 
         typer.echo(json_module.dumps(summarize(posterior), indent=2, ensure_ascii=False))
     elif not quiet:
         print_summary(posterior, dataset, directory, method)
+    if not posterior.is_complete:
+        raise Interrupted(directory)
 
 
 def _free_directory(data: str) -> Path:

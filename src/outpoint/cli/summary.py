@@ -1,16 +1,15 @@
-"""What ``outpoint learn`` shows: progress while it works, then a summary that fits a screen."""
+"""What ``outpoint learn`` shows in the end: a summary that fits a screen."""
 
 from pathlib import Path
-from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from outpoint.cli.text import printable
 from outpoint.data import Dataset
-from outpoint.posterior import Posterior
+from outpoint.posterior import Posterior, SampledPosterior
+from outpoint.posterior.files import RUN_FILES
 
 N_EDGES_SHOWN = 15
 LABEL_WIDTH = 10
@@ -18,44 +17,6 @@ PROBABILITIES_WIDTH = 28
 FILE_WIDTH = 10_000
 """In a file or a pipe nothing is cut to the width of a screen."""
 SCORE_NAMES = {"bge": "BGe", "bdeu": "BDeu"}
-
-
-class StageProgress:
-    """A progress bar per stage on standard error; without a terminal, one line per stage."""
-
-    def __init__(self, *, shown: bool) -> None:
-        self._console = Console(stderr=True)
-        self._shown = shown
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TimeRemainingColumn(),
-            console=self._console,
-            disable=not (shown and self._console.is_terminal),
-            transient=True,
-        )
-        self._tasks: dict[str, object] = {}
-
-    def __enter__(self) -> "StageProgress":
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bar.stop()
-
-    def __call__(self, stage: str, fraction: float) -> None:
-        """Show that ``fraction`` of ``stage`` is done."""
-        if stage not in self._tasks:
-            self._tasks[stage] = self._bar.add_task(stage, total=1.0)
-            if self._shown and not self._console.is_terminal:
-                self._console.print(f"{stage} ...", markup=False)
-        self._bar.update(self._tasks[stage], completed=fraction)  # type: ignore[arg-type]
 
 
 def print_summary(posterior: Posterior, data: Dataset, directory: Path, asked_method: str) -> None:
@@ -74,7 +35,7 @@ def print_summary(posterior: Posterior, data: Dataset, directory: Path, asked_me
     lines = {
         "Data": f"{info.source}: {data.n_obs} observations of {data.n_nodes} {kind} variables",
         "Model": f"{score} score, {info.structure_prior} prior, at most {parents}",
-        "Method": f"{posterior.method}{why}, {info.elapsed_seconds:.2f} s",
+        "Method": f"{posterior.method}{why}{_chains(posterior)}{_seconds(info.elapsed_seconds)}",
     }
     best = f"log score {posterior.map_log_score:.4f}"
     if posterior.log_evidence is not None:
@@ -87,7 +48,17 @@ def print_summary(posterior: Posterior, data: Dataset, directory: Path, asked_me
     console.print(_strongest_edges(posterior, console.width))
     console.print()
     _print_line(console, "Verdict", posterior.verdict)
-    _print_line(console, "Files", f"{directory}/ (edges.csv, summary.json, map.dot)")
+    _print_line(console, "Files", f"{directory}/ ({', '.join(RUN_FILES)})")
+
+
+def _chains(posterior: Posterior) -> str:
+    if not isinstance(posterior, SampledPosterior):
+        return ""
+    return f", {posterior.n_chains} chains of {posterior.steps_per_chain:,} steps"
+
+
+def _seconds(elapsed: float | None) -> str:
+    return "" if elapsed is None else f", {elapsed:.2f} s"
 
 
 def _print_line(console: Console, label: str, line: str) -> None:

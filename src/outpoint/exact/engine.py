@@ -46,6 +46,20 @@ class ExactSolution:
     discrepancy: float
     _upward: Scaled
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+        return self.table.names
+
+    @property
+    def candidates(self) -> NDArray[np.int32]:
+        """All other nodes, for each node."""
+        return self.table.candidates
+
+    @property
+    def n_stored(self) -> None:
+        """As many draws as one likes can be made."""
+
     def sample(
         self,
         n_draws: int,
@@ -54,6 +68,11 @@ class ExactSolution:
     ) -> NDArray[np.bool_]:
         """Independent draws from the posterior, as adjacency matrices (draw, parent, child)."""
         return sample_dags(self.table, self._upward, n_draws, rng, done)
+
+    def draw(self, n_draws: int, seed: int) -> tuple[NDArray[np.bool_], Floats]:
+        """Independent draws and their log scores; the same seed gives the same draws."""
+        dags = self.sample(n_draws, np.random.default_rng(seed))
+        return dags, self.log_scores_of(dags)
 
     def log_scores_of(self, dags: NDArray[np.bool_]) -> Floats:
         """Log scores of adjacency matrices (draw, parent, child)."""

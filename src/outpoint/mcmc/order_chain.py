@@ -14,7 +14,7 @@ from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.mcmc.dag import DagState, make_dag, set_parents
 from outpoint.mcmc.metropolis import accepts
 from outpoint.mcmc.sums import allowed_mask, log_sum_any, sample_any
-from outpoint.mcmc.trace import MOVES, record_dag
+from outpoint.mcmc.trace import MOVES, next_edge_row, record_dag
 
 STILL, SWAP_ANY = MOVES.index("still"), MOVES.index("swap_any")
 
@@ -109,14 +109,14 @@ def _try_swap(view, chain, first, second, rng):
 @inlined
 def _add_edges(view, chain, trace):
     """Add P(u -> v | order) for all edges."""
+    row = next_edge_row(trace)
     for node in range(chain.order.size):
         allowed = allowed_mask(view, node, chain.position, chain.position[node])
         for i in range(view.candidates.shape[1]):
             if allowed >> i & 1:
                 without = view.log_sums[node, allowed & ~(1 << i)]
                 probability = 1.0 - np.exp(without - chain.log_sum[node])
-                trace.edge_sum[view.candidates[node, i], node] += max(0.0, probability)
-    trace.n_edge_sums[0] += 1
+                trace.edge_sum[row, node, i] += max(0.0, probability)
 
 
 @inlined

@@ -4,9 +4,7 @@
 The others are the paper's, with its mixes of moves.
 """
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from numpy.typing import NDArray
 from outpoint.errors import OptionError
 from outpoint.kernels import kernel
 from outpoint.mcmc import mixes
+from outpoint.mcmc.chain import SWEEP, Chain, Settings, flatten
 from outpoint.mcmc.dag import find_layers, make_dag, set_parents
 from outpoint.mcmc.ladder import default_replicas, make_ladder, respace
 from outpoint.mcmc.order_chain import make_order_chain, run_order_chain, score_order
@@ -37,13 +36,9 @@ from outpoint.mcmc.structure_chain import (
     start_structure_chain,
 )
 from outpoint.mcmc.sums import log_sum_any, sample_any
-from outpoint.mcmc.trace import Trace, make_trace
 from outpoint.tables.view import TableView
 
 METHODS = ("mcmc", "partition", "partition+rev", "order", "structure", "structure+rev")
-
-SWEEP = 20
-"""Steps between swaps of replicas; also placements per block of reversals."""
 
 FIRST_BLOCK = 40
 """Length of the first block of reversals, before it is tuned."""
@@ -52,52 +47,6 @@ ACCEPTED_PER_NODE = 0.5
 """Reversals that a tuned block should see accepted, per node."""
 
 Masks = NDArray[np.uint32]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How to sample: the method, its moves, and what to keep."""
-
-    method: str
-    moves: Any = None
-    n_draws: int
-    thin: int
-    edge_thin: int
-    max_parents: int
-    edge_reversals: bool = True
-    order_steps: int = 0
-    best_of_orders: bool = False
-
-
-class Chain(ABC):
-    """A chain in progress."""
-
-    def __init__(self, view: TableView, trace: Trace, rng: np.random.Generator) -> None:
-        self._view = view
-        self._rng = rng
-        self._step = 0
-        self.trace = trace
-
-    def warm_up(self, n_steps: int) -> None:
-        """Take steps that are not recorded, tuning what can be tuned."""
-        self._take(n_steps, recording=False)
-        self.trace.attempts[:] = self.trace.accepted[:] = 0
-
-    def advance(self, n_steps: int) -> None:
-        """Take recorded steps, with everything that was tuned left alone.
-
-        Replicas take turns within a sweep, so cuts between calls belong at whole sweeps if the
-        draws are not to depend on them (see ``pieces``); their law never does.
-        """
-        self._take(n_steps, recording=True)
-
-    def _take(self, n_steps: int, *, recording: bool) -> None:
-        self._run(n_steps, recording)
-        self._step += n_steps
-
-    @abstractmethod
-    def _run(self, n_steps: int, recording: bool) -> None:
-        """Run the kernel from step ``self._step`` on."""
 
 
 def start_chain(
@@ -121,17 +70,18 @@ def _start_from_orders(
     The first is the paper's suggestion (section 4), the second a stochastic search.
     """
     n_kept = settings.order_steps if settings.best_of_orders else 1
-    brief = replace(settings, method="order", moves=None, n_draws=1, thin=1, edge_thin=n_kept)
+    brief = replace(
+        settings,
+        method="order",
+        moves=None,
+        n_warmup=settings.order_steps,
+        n_draws=1,
+        thin=1,
+        edge_thin=n_kept,
+    )
     chain = OrderChain(view, brief, start, rng)
-    chain.warm_up(settings.order_steps)
-    chain.advance(n_kept)
+    chain.advance(settings.order_steps + n_kept)
     return chain.trace.best_mask
-
-
-def pieces(n_steps: int, n_pieces: int) -> list[int]:
-    """``n_steps`` cut into pieces that end at sweeps, so that cutting changes nothing."""
-    ends = [n_steps * i // n_pieces // SWEEP * SWEEP for i in range(n_pieces)] + [n_steps]
-    return [stop - start for start, stop in pairwise(ends)]
 
 
 def scattered_start(view: TableView, start: Masks, rng: np.random.Generator) -> Masks:
@@ -170,24 +120,19 @@ class PartitionChain(Chain):
         n, n_candidates = view.candidates.shape
         needs_parents = not np.isfinite(view.dense[:, 0]).all()
         n_replicas, block, moves = _partition_plan(settings, n, needs_parents)
-        super().__init__(view, make_trace(n, settings.n_draws, n_replicas), rng)
         power = make_ladder(n_replicas)
+        plan = Plan(moves, block, power, SWEEP, settings.thin, settings.edge_thin)
+        super().__init__(view, settings, plan, rng)
         self._tunes_block = block > 1
-        self._plan = Plan(moves, block, power, SWEEP, settings.thin, settings.edge_thin)
         self._replicas = make_replicas(n_replicas, partition_of(view, start))
         self._work = make_workspace(n, n_candidates)
 
-    def warm_up(self, n_steps: int) -> None:
-        """Unrecorded steps; after each tenth the ladder and the blocks are tuned."""
+    def _tune(self, part: int) -> None:
         trace = self.trace
-        for part, n_part in enumerate(pieces(n_steps, 10)):
-            self._take(n_part, recording=False)
-            power = respace(
-                self._plan.power, trace.swap_attempts, trace.swap_accepted, gain=1.0 / (1 + part)
-            )
-            self._plan = self._plan._replace(power=power, block=self._tuned_block())
-            trace.swap_attempts[:] = trace.swap_accepted[:] = 0
-            trace.attempts[:] = trace.accepted[:] = 0
+        power = respace(
+            self._plan.power, trace.swap_attempts, trace.swap_accepted, gain=1.0 / (1 + part)
+        )
+        self._plan = self._plan._replace(power=power, block=self._tuned_block())
 
     def _tuned_block(self) -> int:
         """Long enough for a number of accepted reversals, by their rate so far."""
@@ -197,19 +142,17 @@ class PartitionChain(Chain):
         rate = (self.trace.accepted[REV] + 1.0) / (self.trace.attempts[REV] + 10.0)
         return int(np.clip(ACCEPTED_PER_NODE * n / rate, 10, 20 * n))
 
-    @property
-    def power(self) -> NDArray[np.float64]:
-        """The ladder of powers."""
-        return self._plan.power
+    def _state_arrays(self) -> dict[str, NDArray[Any]]:
+        return flatten("replicas", self._replicas)
 
-    def _run(self, n_steps: int, recording: bool) -> None:
+    def _run(self, first_step: int, n_steps: int, recording: bool) -> None:
         run_partition_chain(
             self._view,
             self._replicas,
             self._work,
             self._plan,
             self.trace,
-            self._step,
+            first_step,
             n_steps,
             recording,
             self._rng,
@@ -265,19 +208,22 @@ class OrderChain(Chain):
         self, view: TableView, settings: Settings, start: Masks, rng: np.random.Generator
     ) -> None:
         n, n_candidates = view.candidates.shape
-        super().__init__(view, make_trace(n, settings.n_draws), rng)
         moves = mixes.cumulative(mixes.paper_order_mix(n), still=mixes.STILL)
-        self._plan = Plan(moves, 1, np.ones(1), SWEEP, settings.thin, settings.edge_thin)
+        plan = Plan(moves, 1, np.ones(1), SWEEP, settings.thin, settings.edge_thin)
+        super().__init__(view, settings, plan, rng)
         self._chain = make_order_chain(partition_of(view, start).order, n_candidates)
         score_order(view, self._chain)
 
-    def _run(self, n_steps: int, recording: bool) -> None:
+    def _state_arrays(self) -> dict[str, NDArray[Any]]:
+        return flatten("chain", self._chain)
+
+    def _run(self, first_step: int, n_steps: int, recording: bool) -> None:
         run_order_chain(
             self._view,
             self._chain,
             self._plan,
             self.trace,
-            self._step,
+            first_step,
             n_steps,
             recording,
             self._rng,
@@ -291,22 +237,25 @@ class StructureChain(Chain):
         self, view: TableView, settings: Settings, start: Masks, rng: np.random.Generator
     ) -> None:
         n, n_candidates = view.candidates.shape
-        super().__init__(view, make_trace(n, settings.n_draws), rng)
-        self._limits = (settings.max_parents, settings.edge_reversals)
         rev = mixes.REV if settings.method == "structure+rev" else 0.0
         moves = mixes.cumulative({"edge": 1.0}, rev=rev)
-        self._plan = Plan(moves, 1, np.ones(1), SWEEP, settings.thin, settings.edge_thin)
+        plan = Plan(moves, 1, np.ones(1), SWEEP, settings.thin, settings.edge_thin)
+        super().__init__(view, settings, plan, rng)
+        self._limits = (settings.max_parents, settings.edge_reversals)
         self._chain = make_structure_chain(n, n_candidates)
         start_structure_chain(view, self._chain, start, *self._limits)
 
-    def _run(self, n_steps: int, recording: bool) -> None:
+    def _state_arrays(self) -> dict[str, NDArray[Any]]:
+        return flatten("chain", self._chain)
+
+    def _run(self, first_step: int, n_steps: int, recording: bool) -> None:
         run_structure_chain(
             self._view,
             self._chain,
             self._plan,
             *self._limits,
             self.trace,
-            self._step,
+            first_step,
             n_steps,
             recording,
             self._rng,

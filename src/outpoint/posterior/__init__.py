@@ -1,16 +1,29 @@
 """Posteriors over DAGs, the answers they give and the files they become."""
 
+from outpoint.posterior.comparison import PosteriorComparison, TruthComparison, compare_posteriors
+from outpoint.posterior.consensus import ConsensusWarning
+from outpoint.posterior.estimates import Estimate
 from outpoint.posterior.exact import ExactPosterior
 from outpoint.posterior.files import check_writable, summarize, write_run
 from outpoint.posterior.posterior import Posterior, RunInfo
+from outpoint.posterior.reweighting import WeightedPosterior, WeightWarning
 from outpoint.posterior.sampled import SampledPosterior
+from outpoint.posterior.storage import load
 
 __all__ = [
+    "ConsensusWarning",
+    "Estimate",
     "ExactPosterior",
     "Posterior",
+    "PosteriorComparison",
     "RunInfo",
     "SampledPosterior",
+    "TruthComparison",
+    "WeightWarning",
+    "WeightedPosterior",
     "check_writable",
+    "compare_posteriors",
+    "load",
     "summarize",
     "write_run",
 ]

@@ -2,31 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outpoint.errors import OptionError
-from outpoint.exact import ExactSolution
 from outpoint.graphs import Dag
-from outpoint.posterior.posterior import Booleans, Floats, Posterior, RunInfo
+from outpoint.posterior.draws import Booleans, Draws, Floats, WeightedGraphs
+from outpoint.posterior.estimates import Estimate
+from outpoint.posterior.features import Feature, ParentSet, Path, Root
+from outpoint.posterior.posterior import FeatureFunction, Posterior, RunInfo
+from outpoint.posterior.summaries import tabulate_dags
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from outpoint.posterior.effects import GaussianModel
+    from outpoint.posterior.reweighting import By, WeightedPosterior
+
 DEFAULT_DRAWS = 1000
+
+FEATURE_DRAWS = 10_000
+"""Draws behind everything that is averaged by compiled code, where drawing is quick."""
+
+QUICKLY_DRAWN = 15
+"""Up to so many nodes."""
+
+
+class Solution(Protocol):
+    """What the exact engine has found, just computed or read from a file."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def candidates(self) -> NDArray[np.int32]: ...
+    @property
+    def log_evidence(self) -> float: ...
+    @property
+    def edges(self) -> Floats: ...
+    @property
+    def ancestors(self) -> Floats: ...
+    @property
+    def log_parent_sets(self) -> Floats: ...
+    @property
+    def best_adjacency(self) -> Booleans: ...
+    @property
+    def best_log_score(self) -> float: ...
+    @property
+    def discrepancy(self) -> float: ...
+    @property
+    def n_stored(self) -> int | None: ...
+
+    def draw(self, n_draws: int, seed: int) -> tuple[Booleans, Floats]:
+        """Draws (draw, parent, child) and their log scores."""
 
 
 class ExactPosterior(Posterior):
     """A posterior computed over all DAGs."""
 
-    def __init__(self, info: RunInfo, solution: ExactSolution) -> None:
+    def __init__(
+        self, info: RunInfo, solution: Solution, model: GaussianModel | None = None
+    ) -> None:
         self.info = info
         self.solution = solution
-        self.table = solution.table
+        self.names = solution.names
+        self.candidates = solution.candidates
+        self.model = model
         self._samples: dict[int, tuple[Booleans, Floats]] = {}
+        self._graphs_by_size: dict[int, WeightedGraphs] = {}
 
     @property
     def map_dag(self) -> Dag:
@@ -84,16 +130,95 @@ class ExactPosterior(Posterior):
         """The same draws, one :class:`Dag` after the other."""
         yield from self._as_graphs(self._sample(n_draws)[0])
 
-    def probability(self, feature: Callable[[Dag], Any], n_draws: int = DEFAULT_DRAWS) -> float:
-        """Posterior mean of a function of the DAG (true or false, or a number), from draws."""
-        return self._mean_of(feature, self.iter_dags(n_draws))
+    def probability(
+        self, feature: Feature | FeatureFunction | str, n_draws: int | None = None
+    ) -> float:
+        """Posterior probability of a feature, or posterior mean of a function of the DAG.
+
+        Edges, adjacency, directed paths, parent sets and roots are exact; everything else is an
+        average over ``n_draws`` draws (by default 1,000 for functions and beyond 15 variables,
+        otherwise 10,000). See :meth:`Posterior.probability` for the features.
+        """
+        asked = self._parse(feature)
+        known = self._known(asked)
+        return self._average(asked, self._graphs_for(asked, n_draws)) if known is None else known
+
+    def estimate(
+        self, feature: Feature | FeatureFunction | str, n_draws: int | None = None
+    ) -> Estimate:
+        """The same with its Monte Carlo standard error, 0 where the probability is exact."""
+        asked = self._parse(feature)
+        known = self._known(asked)
+        if known is not None:
+            return Estimate.exact(known)
+        return self._estimate(asked, self._graphs_for(asked, n_draws))
+
+    def top_dags(self, n: int = 10) -> pd.DataFrame:
+        """The most probable DAGs: graph, probability, cumulative, log_score.
+
+        The probabilities are exact. The DAGs are the best one and those among the draws: of
+        10,000, one with probability 0.002 is missed once in 10^8 times.
+        """
+        dags, log_scores = self._sample(self._n_feature_draws)
+        best = self.solution.best_adjacency[None, None]
+        draws = Draws.from_arrays(
+            np.concatenate([dags, best], axis=1),
+            np.append(log_scores, self.map_log_score)[None],
+        )
+        graphs = WeightedGraphs.from_draws(draws)
+        probability = np.exp(graphs.log_scores - self.log_evidence)
+        return tabulate_dags(graphs, self.names, n, probability)
+
+    def reweighted(self, by: By, n_draws: int | None = None) -> WeightedPosterior:
+        """Another posterior from ``n_draws`` draws, see :meth:`Posterior.reweighted`."""
+        from outpoint.posterior.reweighting import reweight
+
+        return reweight(self, self._graphs_of(n_draws or self._n_feature_draws), by)
+
+    def _known(self, feature: Feature | FeatureFunction) -> float | None:
+        if isinstance(feature, Path):
+            return float(self.solution.ancestors[feature.source, feature.target])
+        if isinstance(feature, Root):
+            return float(np.exp(self.solution.log_parent_sets[feature.node, 0]))
+        if isinstance(feature, ParentSet):
+            candidates = self.candidates[feature.child].tolist()
+            mask = sum(1 << candidates.index(u) for u in feature.parents)
+            return float(np.exp(self.solution.log_parent_sets[feature.child, mask]))
+        return super()._known(feature)
+
+    def _graphs_for(
+        self, feature: Feature | FeatureFunction, n_draws: int | None
+    ) -> WeightedGraphs:
+        default = self._n_kept if callable(feature) else self._n_feature_draws
+        return self._graphs_of(default if n_draws is None else n_draws)
+
+    def _graphs(self) -> WeightedGraphs:
+        return self._graphs_of(self._n_feature_draws)
+
+    @property
+    def _n_feature_draws(self) -> int:
+        """Draws for features: those of the file, or many if that is quick."""
+        if self.solution.n_stored is None and len(self.names) <= QUICKLY_DRAWN:
+            return FEATURE_DRAWS
+        return self._n_kept
+
+    @property
+    def _n_kept(self) -> int:
+        return self.solution.n_stored or DEFAULT_DRAWS
+
+    def _graphs_of(self, n_draws: int) -> WeightedGraphs:
+        draws = self._sample(n_draws)
+        if n_draws not in self._graphs_by_size:
+            self._graphs_by_size[n_draws] = WeightedGraphs.from_draws(Draws.from_arrays(*draws))
+        return self._graphs_by_size[n_draws]
 
     def diagnostics(self) -> pd.DataFrame:
         """One row per edge, most probable first: probability, mcse, rhat, ess, status.
 
         An exact probability has no Monte Carlo error, and no chain that could have an R-hat.
         """
-        return self._edge_rows(np.zeros_like(self.solution.edges), "exact")
+        n = len(self.names)
+        return self._edge_rows(mcse=np.zeros((n, n)), status=np.full((n, n), "exact", dtype=object))
 
     def __repr__(self) -> str:
         return (
@@ -108,15 +233,18 @@ class ExactPosterior(Posterior):
     def _ancestors(self) -> Floats:
         return self.solution.ancestors
 
+    def _some_dags(self, n_draws: int) -> Iterator[Booleans]:
+        n_stored = self.solution.n_stored
+        yield self._sample(n_draws if n_stored is None else min(n_draws, n_stored))[0][0]
+
     def _draws(self) -> tuple[Booleans, Floats]:
-        return self._sample(DEFAULT_DRAWS)
+        return self._sample(self._n_kept)
 
     def _sample(self, n_draws: int) -> tuple[Booleans, Floats]:
         """One chain of draws; the same seed and number always give the same draws."""
         if not isinstance(n_draws, int) or isinstance(n_draws, bool) or n_draws < 1:
             raise OptionError(f"n_draws must be a whole number from 1, not {n_draws!r}.")
         if n_draws not in self._samples:
-            rng = np.random.default_rng(self.info.seed)
-            dags = self.solution.sample(n_draws, rng)
-            self._samples[n_draws] = dags[None], self.solution.log_scores_of(dags)[None]
+            dags, log_scores = self.solution.draw(n_draws, self.info.seed)
+            self._samples[n_draws] = dags[None], log_scores[None]
         return self._samples[n_draws]

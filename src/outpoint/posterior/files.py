@@ -1,4 +1,4 @@
-"""A run on disk: ``edges.csv``, ``summary.json`` and ``map.dot`` in one directory.
+"""A run on disk: ``edges.csv``, ``map.dot``, ``posterior.nc`` and ``summary.json`` in a directory.
 
 A new directory appears complete or not at all: everything is written beside it and renamed. In a
 directory that is there already (empty, or an earlier run to be replaced) the finished files are
@@ -14,8 +14,13 @@ from typing import Any
 from outpoint.errors import OptionError
 from outpoint.posterior.posterior import Posterior
 
-RUN_FILES = ("edges.csv", "map.dot", "summary.json")
+RUN_FILES = ("edges.csv", "map.dot", "posterior.nc", "summary.json")
 """Everything a run consists of, in the order in which it is moved into place."""
+
+EDGE_COLUMNS = ["parent", "child", "probability", "mcse", "rhat", "ess", "status"]
+
+CHECKPOINT = "checkpoint"
+"""Directory in that of a run where its chains leave what is needed to continue them."""
 
 
 def summarize(posterior: Posterior) -> dict[str, Any]:
@@ -41,10 +46,10 @@ def summarize(posterior: Posterior) -> dict[str, Any]:
     }
 
 
-def check_writable(directory: Path, *, overwrite: bool) -> None:
+def check_writable(directory: Path, *, overwrite: bool, resume: bool = False) -> None:
     """Refuse, before any work is done, a place where the run cannot be written."""
     try:
-        _check_content(directory, overwrite)
+        _check_content(directory, overwrite, resume)
         tempfile.TemporaryFile(dir=_existing(directory)).close()
     except OSError as error:
         raise OptionError(_failure(directory, error)) from None
@@ -60,8 +65,10 @@ def write_run(posterior: Posterior, directory: Path, *, overwrite: bool = False)
         with tempfile.TemporaryDirectory(prefix=".outpoint-", dir=place) as private:
             staging = Path(private) / "run"
             staging.mkdir()
-            posterior.diagnostics().to_csv(staging / "edges.csv", index=False)
+            edges = posterior.diagnostics()[EDGE_COLUMNS]
+            edges.to_csv(staging / "edges.csv", index=False, lineterminator="\n")
             (staging / "map.dot").write_text(posterior.map_dag.to_dot(), encoding="utf-8")
+            posterior.save(staging / "posterior.nc")
             (staging / "summary.json").write_text(summary + "\n", encoding="utf-8")
             _publish(staging, directory)
     except OSError as error:
@@ -77,20 +84,28 @@ def _publish(staging: Path, directory: Path) -> None:
         (staging / name).replace(directory / name)
 
 
-def _check_content(directory: Path, overwrite: bool) -> None:
+def _check_content(directory: Path, overwrite: bool, resume: bool) -> None:
     """A run goes to a new or empty directory; nothing but an earlier run is ever replaced."""
     if not directory.exists() and not directory.is_symlink():
         return
     if not directory.is_dir():
         raise OptionError(f"{directory} is a file; choose another directory for the run (--out).")
     content = sorted(path.name for path in directory.iterdir())
-    others = [name for name in content if name not in RUN_FILES]
+    others = [name for name in content if name not in (*RUN_FILES, CHECKPOINT)]
     if others:
         raise OptionError(
             f"{directory} holds other files (such as {others[0]!r}), which a run must not mix "
             "with: choose another directory for the run (--out)."
         )
-    if content and not overwrite:
+    if resume:
+        if content and CHECKPOINT not in content:
+            raise OptionError(f"the run in {directory} is complete: there is nothing to resume.")
+    elif content and not overwrite:
+        if CHECKPOINT in content:
+            raise OptionError(
+                f"{directory} holds a run that can be continued: do so with --resume, choose "
+                "another directory (--out), or replace the run with --overwrite."
+            )
         raise OptionError(
             f"{directory} holds an earlier run: choose another directory (--out), or replace "
             "the run with --overwrite."

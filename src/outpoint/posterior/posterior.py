@@ -4,22 +4,32 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.errors import OptionError
-from outpoint.graphs import Dag
-from outpoint.tables import ScoreTable
+from outpoint.graphs import Cpdag, Dag
+from outpoint.posterior.comparison import On, TruthComparison, compare_with_truth, roc_curve
+from outpoint.posterior.consensus import build_consensus_cpdag, build_consensus_dag
+from outpoint.posterior.draws import Booleans, Draws, Floats, WeightedGraphs
+from outpoint.posterior.estimates import Estimate, estimate_mean, evaluate
+from outpoint.posterior.feature_parser import parse_feature
+from outpoint.posterior.features import Adjacent, Edge, Feature, Not
+from outpoint.posterior.summaries import average_cpdags, tabulate_cpdags, tabulate_dags
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-Floats = NDArray[np.float64]
-Booleans = NDArray[np.bool_]
+    from outpoint.posterior.effects import CausalEffects, GaussianModel
+    from outpoint.posterior.reweighting import By, WeightedPosterior
+
+FeatureFunction = Callable[[Dag], Any]
 
 
 @dataclass(frozen=True)
@@ -35,28 +45,28 @@ class RunInfo:
     method: str
     seed: int
     version: str
-    elapsed_seconds: float
+    elapsed_seconds: float | None
 
 
 class Posterior(ABC):
     """The posterior over DAGs.
 
-    Tables are indexed [parent, child] by column names. ``info`` tells the origin of the result,
-    ``table`` holds the scores it was computed from.
+    Tables are indexed [parent, child] by column names. ``info`` tells the origin of the result;
+    ``candidates[v]`` are the nodes among which the parents of v were chosen, ``model`` what the
+    data say about the parameters of Gaussian DAGs; ``is_complete`` is false if a run was
+    interrupted.
     """
 
     info: RunInfo
-    table: ScoreTable
+    names: tuple[str, ...]
+    candidates: NDArray[np.int32]
+    model: GaussianModel | None = None
+    is_complete: bool = True
 
     @property
     def method(self) -> str:
         """How the posterior was computed."""
         return self.info.method
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the variables."""
-        return self.table.names
 
     @property
     def edge_probabilities(self) -> pd.DataFrame:
@@ -106,7 +116,7 @@ class Posterior(ABC):
 
     @abstractmethod
     def diagnostics(self) -> pd.DataFrame:
-        """One row per edge, most probable first: probability, mcse, rhat, ess, status."""
+        """One row per edge, most probable first: probability, mcse, rhat, ess, ess_tail, status."""
 
     @abstractmethod
     def _edges(self) -> Floats:
@@ -139,14 +149,144 @@ class Posterior(ABC):
         """The same draws, one :class:`Dag` after the other."""
         yield from self._as_graphs(self._draws()[0])
 
-    def probability(self, feature: Callable[[Dag], Any]) -> float:
-        """Posterior mean of a function of the DAG (true or false, or a number), from draws."""
-        return self._mean_of(feature, self.iter_dags())
+    def probability(self, feature: Feature | FeatureFunction | str) -> float:
+        """Posterior probability of a feature, or posterior mean of a function of the DAG.
 
-    def _mean_of(self, feature: Callable[[Dag], Any], dags: Iterator[Dag]) -> float:
-        if not callable(feature):
-            raise OptionError(f"a feature is a function of a Dag, not {feature!r}.")
-        return float(np.mean([float(feature(dag)) for dag in dags]))
+        A feature is a text such as ``"a -> b"``, ``"a -- b"``, ``"a -> ... -> b"``,
+        ``"a -> c <- b"``, ``"a in mb(b)"``, ``"root(a)"``, ``"leaf(a)"``, ``"isolated(a)"`` or
+        ``"parents(a) = {b, c}"``, combined by ``not``, ``and``, ``or`` and parentheses; or a
+        function of a :class:`Dag` that returns true or false, or a number, and is called once for
+        each distinct DAG. The probability of an edge is the one in ``edge_probabilities``.
+        """
+        asked = self._parse(feature)
+        known = self._known(asked)
+        return self._average(asked, self._graphs()) if known is None else known
+
+    def estimate(self, feature: Feature | FeatureFunction | str) -> Estimate:
+        """The same with its Monte Carlo standard error and effective sample size.
+
+        The error is that of the draws. Edge probabilities average more than the draws, so that
+        for edges it is an upper bound.
+        """
+        asked = self._parse(feature)
+        known = self._known(asked)
+        found = self._estimate(asked, self._graphs())
+        return found if known is None else replace(found, value=known)
+
+    @property
+    def cpdag_probabilities(self) -> pd.DataFrame:
+        """Probability that the CPDAG has the directed (compelled) edge, [parent, child].
+
+        Both directions and ``undirected_probabilities`` add up to the probability that the two
+        variables are adjacent.
+        """
+        return self._square(self._cpdags[0], "parent", "child")
+
+    @property
+    def undirected_probabilities(self) -> pd.DataFrame:
+        """Probability that the CPDAG has an undirected (reversible) edge; symmetric."""
+        return self._square(self._cpdags[1], "parent", "child")
+
+    def top_dags(self, n: int = 10) -> pd.DataFrame:
+        """The most probable DAGs: graph, probability, cumulative, log_score.
+
+        Probabilities are frequencies among the draws.
+        """
+        return tabulate_dags(self._graphs(), self.names, n)
+
+    def top_cpdags(self, n: int = 10) -> pd.DataFrame:
+        """The most probable Markov equivalence classes: graph, probability, cumulative, log_score.
+
+        Probabilities are frequencies among the draws; the log score is that of the best member
+        drawn.
+        """
+        return tabulate_cpdags(self._graphs(), self.names, n)
+
+    def consensus_dag(self, threshold: float = 0.5) -> Dag:
+        """The DAG of all edges with at least this probability, most probable first.
+
+        Edges that would close a cycle with more probable ones are left out with a
+        :class:`ConsensusWarning`.
+        """
+        return build_consensus_dag(self._edges(), self.names, threshold)
+
+    @property
+    def median_probability_dag(self) -> Dag:
+        """The DAG of all edges with probability 0.5 or more."""
+        return self.consensus_dag(0.5)
+
+    def consensus_cpdag(self, threshold: float = 0.5) -> Cpdag:
+        """Pairs adjacent with at least this probability, directed where that is as probable.
+
+        The result is a partially directed graph that need not be the CPDAG of any DAG.
+        """
+        return build_consensus_cpdag(*self._cpdags, self.names, threshold)
+
+    def reweighted(self, by: By) -> WeightedPosterior:
+        """Another posterior from the same draws, by importance weights.
+
+        ``by`` is a function Dag -> log weight, such as the log of a prior that does not factorise
+        over the nodes; ``"linear_extensions"``, which removes the bias of order MCMC; or
+        ``"equivalence_classes"``, which divides by the number of DAGs in the class, so that all
+        classes are alike a priori. Its ``effective_sample_size`` tells what the draws are worth
+        after weighting; a :class:`WeightWarning` and its verdict, that they are not worth enough.
+        """
+        from outpoint.posterior.reweighting import reweight
+
+        return reweight(self, self._graphs(), by)
+
+    def compare(self, truth: Dag, threshold: float = 0.5) -> TruthComparison:
+        """How well the posterior recovers the true DAG: distances, rates and areas under curves."""
+        return compare_with_truth(self, truth, threshold)
+
+    def roc_curve(self, truth: Dag, on: On = "directed") -> pd.DataFrame:
+        """False and true positive rate and precision at every threshold, for edges or skeleton."""
+        return roc_curve(self, truth, on)
+
+    def _parse(self, feature: Feature | FeatureFunction | str) -> Feature | FeatureFunction:
+        if isinstance(feature, str):
+            return parse_feature(feature, self.names)
+        if callable(feature) or hasattr(feature, "evaluate"):
+            return feature
+        raise OptionError(
+            f"a feature is a function of a Dag or a text such as 'a -> b', not {feature!r}."
+        )
+
+    def _known(self, feature: Feature | FeatureFunction) -> float | None:
+        """The probability of a feature that need not be averaged over draws."""
+        if isinstance(feature, Edge):
+            return float(self._edges()[feature.parent, feature.child])
+        if isinstance(feature, Adjacent):
+            edges = self._edges()
+            return float(edges[feature.a, feature.b] + edges[feature.b, feature.a])
+        if isinstance(feature, Not):
+            opposite = self._known(feature.part)
+            return None if opposite is None else 1 - opposite
+        return None
+
+    def _average(self, feature: Feature | FeatureFunction, graphs: WeightedGraphs) -> float:
+        return graphs.mean(evaluate(feature, graphs, self.names))
+
+    def _estimate(self, feature: Feature | FeatureFunction, graphs: WeightedGraphs) -> Estimate:
+        values = evaluate(feature, graphs, self.names)
+        return estimate_mean(values, graphs)
+
+    def _graphs(self) -> WeightedGraphs:
+        """The distinct DAGs among the draws, with their weights."""
+        return self._drawn_graphs
+
+    @cached_property
+    def _drawn_graphs(self) -> WeightedGraphs:
+        return WeightedGraphs.from_draws(self._graph_draws())
+
+    def _graph_draws(self) -> Draws:
+        """The draws, to be read in blocks."""
+        return Draws.from_arrays(*self._draws())
+
+    @cached_property
+    def _cpdags(self) -> tuple[Floats, Floats]:
+        """Probabilities of compelled and of undirected edges."""
+        return average_cpdags(self._graphs())
 
     def _as_graphs(self, adjacencies: Booleans) -> Iterator[Dag]:
         for adjacency in adjacencies.reshape(-1, len(self.names), len(self.names)):
@@ -163,30 +303,43 @@ class Posterior(ABC):
             name="dag",
         )
 
-    def _edge_rows(self, mcse: Floats, status: str) -> pd.DataFrame:
-        """The table of :meth:`diagnostics`."""
+    def _edge_rows(
+        self,
+        *,
+        mcse: Floats,
+        status: NDArray[Any],
+        rhat: Floats | None = None,
+        ess: Floats | None = None,
+        ess_tail: Floats | None = None,
+    ) -> pd.DataFrame:
+        """The table of :meth:`diagnostics` from matrices [parent, child]."""
         import pandas as pd
 
         n = len(self.names)
+        undefined = np.full((n, n), np.nan)
         parents, children = np.nonzero(~np.eye(n, dtype=np.bool_))
         probability = self._edges()[parents, children]
         ranked = np.argsort(-probability, kind="stable")
         parents, children = parents[ranked], children[ranked]
+        columns = {
+            "mcse": mcse,
+            "rhat": undefined if rhat is None else rhat,
+            "ess": undefined if ess is None else ess,
+            "ess_tail": undefined if ess_tail is None else ess_tail,
+            "status": status,
+        }
         return pd.DataFrame(
             {
                 "parent": [self.names[u] for u in parents],
                 "child": [self.names[v] for v in children],
                 "probability": probability[ranked],
-                "mcse": mcse[parents, children],
-                "rhat": np.nan,
-                "ess": np.nan,
-                "status": status,
             }
+            | {name: values[parents, children] for name, values in columns.items()}
         )
 
     def _named_set(self, child: int, mask: int) -> tuple[str, ...]:
         """A parent set, given as a mask over the candidates of ``child``, by names."""
-        candidates = self.table.candidates[child]
+        candidates = self.candidates[child]
         return tuple(self.names[u] for i, u in enumerate(candidates) if mask >> i & 1)
 
     def _node(self, node: str | int) -> int:
@@ -195,6 +348,57 @@ class Posterior(ABC):
         if isinstance(node, int) and 0 <= node < len(self.names):
             return node
         raise OptionError(f"{node!r} is not one of the variables.")
+
+    def causal_effects(
+        self,
+        *,
+        n_draws: int | None = None,
+        seed: int | None = None,
+        level: float = 0.95,
+        units: str = "original",
+    ) -> CausalEffects:
+        """Posterior of the total linear effect of every variable on every other (BGe only).
+
+        Averaged over DAGs and parameters: ``n_draws`` DAGs (2,000 by default), each with newly
+        drawn coefficients. ``level`` is that of the intervals in the table; ``units`` are
+        ``"original"`` or ``"sd"``.
+        """
+        from outpoint.posterior import effects
+
+        if self.model is None:
+            raise OptionError(effects.NEEDS_BGE)
+        n_draws = effects.DEFAULT_DRAWS if n_draws is None else n_draws
+        if isinstance(n_draws, bool) or not isinstance(n_draws, int | np.integer) or n_draws < 1:
+            raise OptionError(f"n_draws must be a whole number from 1, not {n_draws!r}.")
+        rng = np.random.default_rng(self.info.seed if seed is None else seed)
+        dags = self._some_dags(int(n_draws))
+        return effects.sample_effects(dags, self.model, rng, level=level, units=units)
+
+    def _some_dags(self, n_draws: int) -> Iterator[Booleans]:
+        """At most ``n_draws`` of the draws, evenly spread, in blocks."""
+        from outpoint.posterior.effects import spread_evenly
+
+        draws = self._graph_draws()
+        for _, dags in draws.blocks(spread_evenly(draws.log_scores.size, n_draws)):
+            yield dags
+
+    def to_arviz(self) -> xr.DataTree:
+        """The draws as ArviZ takes them: groups ``posterior`` and ``sample_stats``."""
+        from outpoint.posterior.exchange import make_tree
+
+        return make_tree(self)
+
+    def write_trajectory(self, path: str | Path, chain: int = 0) -> None:
+        """Write the draws of one chain as a Benchpress trajectory (CSV, changes only)."""
+        from outpoint.posterior.exchange import write_trajectory
+
+        write_trajectory(self, path, chain)
+
+    def save(self, path: str | Path) -> None:
+        """Write the posterior to a file (netCDF, compressed) that :func:`outpoint.load` reads."""
+        from outpoint.posterior.storage import save
+
+        save(self, Path(path))
 
     def _square(self, values: Floats, rows: str, columns: str) -> pd.DataFrame:
         import pandas as pd

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,54 +11,77 @@ from numpy.typing import NDArray
 
 from outpoint.graphs import Dag
 from outpoint.mcmc.ancestors import count_ancestors
-from outpoint.mcmc.trace import MOVES, Trace
-from outpoint.posterior.posterior import Booleans, Floats, Posterior, RunInfo
-from outpoint.tables import ScoreTable
+from outpoint.mcmc.trace import MOVES, spread_edges
+from outpoint.posterior.convergence import Assessment, assess
+from outpoint.posterior.draws import Booleans, Draws, Floats
+from outpoint.posterior.posterior import Posterior, RunInfo
+from outpoint.runs import ChainRecord
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Masks = NDArray[np.uint32]
+    from outpoint.posterior.effects import GaussianModel
 
-AGREEMENT = 0.1
-"""Chains are said to agree if no edge probability differs by more than this between two chains."""
+BLOCK = 4096
+"""Draws that are counted at a time."""
 
 
 class SampledPosterior(Posterior):
     """A posterior sampled by several chains.
 
     Edge probabilities are averages of the probabilities given the visited partitions or orders,
-    not only of the kept draws; ancestors and other features come from the draws.
+    not only of the kept draws; ancestors and other features come from the draws. ``candidates[v]``
+    are the nodes among which the parents of v were chosen; ``is_complete`` says whether the run
+    has done what it was meant to do, or was interrupted.
     """
 
     def __init__(
-        self, info: RunInfo, table: ScoreTable, traces: list[Trace], steps_per_chain: int
+        self,
+        info: RunInfo,
+        names: tuple[str, ...],
+        candidates: NDArray[np.int32],
+        records: Sequence[ChainRecord],
+        *,
+        model: GaussianModel | None = None,
+        is_complete: bool = True,
     ) -> None:
         self.info = info
-        self.table = table
-        self.traces = traces
-        self.steps_per_chain = steps_per_chain
+        self.names = names
+        self.candidates = candidates
+        self.records = tuple(records)
+        self.model = model
+        self.is_complete = is_complete
 
     @property
     def n_chains(self) -> int:
         """Number of chains."""
-        return len(self.traces)
+        return len(self.records)
+
+    @property
+    def n_draws(self) -> int:
+        """Draws of each chain."""
+        return min(record.n_draws for record in self.records)
+
+    @property
+    def steps_per_chain(self) -> int:
+        """Recorded steps of each chain."""
+        return min(record.n_steps for record in self.records)
 
     @cached_property
     def chain_edges(self) -> Floats:
         """Edge probabilities of each chain (chain, parent, child)."""
-        return np.stack([trace.edge_sum / max(1, trace.n_edge_sums[0]) for trace in self.traces])
+        return spread_edges(np.stack([record.edges for record in self.records]), self.candidates)
 
     @property
     def map_dag(self) -> Dag:
         """The best DAG that any chain has met."""
-        masks = self._best_trace().best_mask
+        masks = self._best_record().best_mask
         return Dag.from_adjacency(self._adjacencies(masks[None])[0], self.names)
 
     @property
     def map_log_score(self) -> float:
         """Log score, prior included, of the best DAG met."""
-        return float(self._best_trace().best_log_score[0])
+        return self._best_record().best_log_score
 
     @property
     def largest_difference(self) -> float:
@@ -66,55 +90,45 @@ class SampledPosterior(Posterior):
 
     @property
     def converged(self) -> bool:
-        """Whether several chains agree on every edge, all moved, and the method is unbiased."""
-        return (
-            self.n_chains > 1
-            and self.largest_difference <= AGREEMENT
-            and not self._frozen_chains()
-            and self.method != "order"
-        )
+        """Whether several chains agree on everything, all moved, and the method is unbiased."""
+        return self.assessment.converged
 
     @property
     def verdict(self) -> str:
         """How far the numbers can be trusted, in words."""
-        agreement = self._agreement()
-        if self.method == "order":
-            agreement += (
-                " Order MCMC is biased towards DAGs with many linear extensions, however long it "
-                "runs: use method 'mcmc' for the posterior."
+        verdict = self.assessment.verdict
+        if not self.is_complete:
+            verdict = f"interrupted after {self.steps_per_chain:,} steps per chain; {verdict}"
+        n_candidates = self.candidates.shape[1]
+        if n_candidates < len(self.names) - 1:
+            verdict += (
+                f" Parents were chosen among the {n_candidates} most promising candidates of each "
+                "node."
             )
-        if not self.table.is_complete:
-            agreement += (
-                f" Parents were chosen among the {self.table.candidates.shape[1]} most promising "
-                "candidates of each node."
-            )
-        return agreement
+        return verdict
 
-    def _agreement(self) -> str:
-        steps = f"{self.steps_per_chain:,} steps"
-        if self.n_chains == 1:
-            return f"unknown: a single chain of {steps} cannot show whether it has converged."
-        frozen = self._frozen_chains()
-        if frozen:
-            return (
-                f"not converged: {frozen} of the {self.n_chains} chains never left the DAG they "
-                "started from; run longer (steps) or use another method."
-            )
-        difference = self.largest_difference
-        if difference <= AGREEMENT:
-            return (
-                f"the {self.n_chains} chains of {steps} agree on every edge "
-                f"(largest difference {difference:.3f})."
-            )
-        disagreeing = int((np.ptp(self.chain_edges, axis=0) > AGREEMENT).sum())
-        return (
-            f"not converged: the {self.n_chains} chains of {steps} disagree on {disagreeing} "
-            f"edge{'s' if disagreeing > 1 else ''} by up to {difference:.2f}; run longer (steps)."
+    @cached_property
+    def assessment(self) -> Assessment:
+        """The verdict in numbers: R-hat, effective draws, agreement between the chains."""
+        n_batches = min(len(record.edge_batches) for record in self.records)
+        batches = np.stack([record.edge_batches[-n_batches:] for record in self.records])
+        children, places = np.indices(self.candidates.shape).reshape(2, -1)
+        parents = self.candidates[children, places]
+        return assess(
+            batches.reshape(self.n_chains, n_batches, -1),
+            [
+                f"{self.names[u]} -> {self.names[v]}"
+                for u, v in zip(parents.tolist(), children.tolist(), strict=True)
+            ],
+            self._log_scores(),
+            np.stack(
+                [np.bitwise_count(self._masks(record)).sum(axis=1) for record in self.records]
+            ),
+            frozen_chains=[
+                chain for chain, record in enumerate(self.records) if not record.accepted.any()
+            ],
+            method_is_biased=self.method == "order",
         )
-
-    def _frozen_chains(self) -> int:
-        """Number of chains in which no proposal was accepted."""
-        return sum(not trace.accepted.any() for trace in self.traces)
 
     def acceptance(self) -> pd.DataFrame:
         """How often each move was tried and accepted, by chain."""
@@ -124,12 +138,12 @@ class SampledPosterior(Posterior):
             {
                 "chain": chain,
                 "move": move,
-                "attempts": int(trace.attempts[i]),
-                "accepted": int(trace.accepted[i]),
+                "attempts": int(record.attempts[i]),
+                "accepted": int(record.accepted[i]),
             }
-            for chain, trace in enumerate(self.traces)
+            for chain, record in enumerate(self.records)
             for i, move in enumerate(MOVES)
-            if trace.attempts[i]
+            if record.attempts[i]
         ]
         return pd.DataFrame(rows)
 
@@ -138,7 +152,7 @@ class SampledPosterior(Posterior):
     ) -> list[tuple[tuple[str, ...], float]]:
         """The parent sets of ``child`` with their frequencies in the draws."""
         node = self._node(child)
-        masks = np.concatenate([self._masks(trace)[:, node] for trace in self.traces])
+        masks = np.concatenate([self._masks(record)[:, node] for record in self.records])
         found, counts = np.unique(masks, return_counts=True)
         ranked = np.argsort(-counts, kind="stable")
         return [
@@ -148,15 +162,24 @@ class SampledPosterior(Posterior):
         ]
 
     def diagnostics(self) -> pd.DataFrame:
-        """One row per edge, most probable first: probability, mcse, rhat, ess, status.
+        """One row per edge, most probable first: probability, mcse, rhat, ess, ess_tail, status.
 
-        The Monte Carlo standard error comes from the spread between the chains.
+        They are computed from the probabilities of the edge given the visited partitions or orders,
+        averaged over batches of steps. ``status`` is ``"ok"`` or says what is wrong, or why a
+        number is not defined (an edge that is not among the candidates is ``"excluded"``).
         """
-        if self.n_chains == 1:
-            mcse = np.full_like(self._edges(), np.nan)
-        else:
-            mcse = self.chain_edges.std(axis=0, ddof=1) / np.sqrt(self.n_chains)
-        return self._edge_rows(mcse, "sampled")
+        edges = self.assessment.edges
+        shape = self.candidates.shape
+        columns = {
+            name: spread_edges(getattr(edges, name).reshape(shape), self.candidates)
+            for name in ("mcse", "rhat", "ess", "ess_tail")
+        }
+        status = np.full((len(self.names), len(self.names)), "excluded", dtype=object)
+        for child, candidates in enumerate(self.candidates):
+            status[candidates, child] = edges.status.reshape(shape)[child]
+        for values in (columns["rhat"], columns["ess"], columns["ess_tail"]):
+            values[status == "excluded"] = np.nan
+        return self._edge_rows(**columns, status=status)
 
     def __repr__(self) -> str:
         return (
@@ -170,30 +193,52 @@ class SampledPosterior(Posterior):
         return edges
 
     def _ancestors(self) -> Floats:
-        masks = np.concatenate([self._masks(trace) for trace in self.traces])
-        return np.divide(count_ancestors(masks, self.table.candidates), len(masks))
+        counts = np.zeros((len(self.names), len(self.names)), dtype=np.int64)
+        for record in self.records:
+            masks = self._masks(record)
+            for start in range(0, len(masks), BLOCK):
+                block = np.ascontiguousarray(masks[start : start + BLOCK])
+                counts += count_ancestors(block, self.candidates)
+        return np.divide(counts, self.n_chains * self.n_draws)
+
+    def _log_scores(self) -> Floats:
+        return np.stack([record.log_score[-self.n_draws :] for record in self.records])
+
+    def _masks(self, record: ChainRecord) -> NDArray[np.uint32]:
+        return record.masks[-self.n_draws :]
 
     def _draws(self) -> tuple[Booleans, Floats]:
         return self._all_draws
 
     @cached_property
     def _all_draws(self) -> tuple[Booleans, Floats]:
-        dags = np.stack([self._adjacencies(self._masks(trace)) for trace in self.traces])
-        scores = np.stack([trace.log_score[: trace.n_draws[0]] for trace in self.traces])
-        return dags, scores
+        dags = np.stack([self._adjacencies(self._masks(record)) for record in self.records])
+        return dags, self._log_scores()
 
-    @staticmethod
-    def _masks(trace: Trace) -> Masks:
-        return trace.masks[: trace.n_draws[0]]
+    def _graph_draws(self) -> Draws:
+        n_draws = self.n_draws
+        chains = [self._masks(record) for record in self.records]
 
-    def _adjacencies(self, masks: Masks) -> Booleans:
+        def read(numbers: NDArray[np.intp]) -> Booleans:
+            ends = np.searchsorted(numbers, np.arange(len(chains) + 1) * n_draws)
+            parts = [
+                masks[numbers[begin:end] - chain * n_draws]
+                for chain, (masks, begin, end) in enumerate(
+                    zip(chains, ends[:-1], ends[1:], strict=True)
+                )
+            ]
+            return self._adjacencies(np.concatenate(parts))
+
+        return Draws(len(self.names), self._log_scores(), read)
+
+    def _adjacencies(self, masks: NDArray[np.uint32]) -> Booleans:
         """Adjacency matrices from parent masks (draw, node)."""
         n = len(self.names)
         out = np.zeros((len(masks), n, n), dtype=np.bool_)
-        for child, candidates in enumerate(self.table.candidates):
+        for child, candidates in enumerate(self.candidates):
             bits = masks[:, child, None] >> np.arange(len(candidates), dtype=np.uint32) & 1
             out[:, candidates, child] = bits.astype(np.bool_)
         return out
 
-    def _best_trace(self) -> Trace:
-        return max(self.traces, key=lambda trace: float(trace.best_log_score[0]))
+    def _best_record(self) -> ChainRecord:
+        return max(self.records, key=lambda record: record.best_log_score)

@@ -1,5 +1,23 @@
-"""Running chains: how many, for how long, on what."""
+"""Running chains: for how long, by whom, and how to continue after an interruption."""
 
-from outpoint.runs.threads import run_chains
+from outpoint.runs.driving import Budget, Ending, drive
+from outpoint.runs.manifest import opened_run, saved_facts
+from outpoint.runs.progress import ChainStatus, Progress, Report
+from outpoint.runs.record import ChainRecord
+from outpoint.runs.runner import RunPlan
+from outpoint.runs.teams import ThreadTeam, WorkerTeam
 
-__all__ = ["run_chains"]
+__all__ = [
+    "Budget",
+    "ChainRecord",
+    "ChainStatus",
+    "Ending",
+    "Progress",
+    "Report",
+    "RunPlan",
+    "ThreadTeam",
+    "WorkerTeam",
+    "drive",
+    "opened_run",
+    "saved_facts",
+]

@@ -6,6 +6,7 @@ score write both, and name it in ``outpoint.scores.SCORES``.
 """
 
 from abc import ABC, abstractmethod
+from concurrent.futures import Executor
 from typing import Protocol
 
 import numpy as np
@@ -22,6 +23,9 @@ from outpoint.scores.families import (
     size_offsets,
     subsets_of_size,
 )
+
+PART = 20_000
+"""Sets that a worker scores in one task."""
 
 
 class LocalScore(Protocol):
@@ -46,16 +50,20 @@ class FamilyScorer(ABC):
     def families(self, child: int, parents: NDArray[np.integer]) -> Scores:
         """Scores of ``child`` with each row of ``parents`` (ascending, all of one size)."""
 
-    def every_family(self, max_parents: int) -> Scores:
-        """All scores with at most ``max_parents`` parents, in the layout of ``scores.families``."""
+    def every_family(self, max_parents: int, pool: Executor | None = None) -> Scores:
+        """All scores with at most ``max_parents`` parents, in the layout of ``scores.families``.
+
+        The work is done by ``pool``, which may have its workers elsewhere, or by this process.
+        """
         n = self.n_nodes
         out = np.empty((n, count_subsets(n - 1, max_parents)))
         offsets = size_offsets(n - 1, max_parents)
         for size in range(max_parents + 1):
             others = subsets_of_size(n - 1, size)
-            for child in range(n):
-                parents = others + (others >= child)
-                out[child, offsets[size] : offsets[size + 1]] = self.families(child, parents)
+            parents = [others + (others >= child) for child in range(n)]
+            scored = (map if pool is None else pool.map)(self.families, range(n), parents)
+            for child, scores in enumerate(scored):
+                out[child, offsets[size] : offsets[size + 1]] = scores
         return out
 
 
@@ -77,7 +85,7 @@ class SetScorer(FamilyScorer):
         together: Members = np.sort(np.column_stack([alone, children]), axis=1)
         return np.subtract(self._all_sets(together), self._all_sets(alone))
 
-    def every_family(self, max_parents: int) -> Scores:
+    def every_family(self, max_parents: int, pool: Executor | None = None) -> Scores:
         """All scores with at most ``max_parents`` parents."""
         n = self.n_nodes
         set_offsets = size_offsets(n, max_parents + 1)
@@ -87,7 +95,8 @@ class SetScorer(FamilyScorer):
         out = np.empty((n, family_offsets[-1]))
         for size in range(max_parents + 2):
             members = subsets_of_size(n, size)
-            set_scores[set_offsets[size] : set_offsets[size + 1]] = self._all_sets(members)
+            scores = self._all_sets(members) if pool is None else self._spread(members, pool)
+            set_scores[set_offsets[size] : set_offsets[size + 1]] = scores
             if size > 0:
                 self._fill_families(
                     set_scores, members, binomials, set_offsets, family_offsets, out
@@ -102,6 +111,11 @@ class SetScorer(FamilyScorer):
             min_chunk=256,
         )
         return out
+
+    def _spread(self, members: Members, pool: Executor) -> Scores:
+        """F of all rows, in parts for the workers of ``pool``."""
+        parts = [members[i : i + PART] for i in range(0, len(members), PART)]
+        return np.concatenate(list(pool.map(self._all_sets, parts)))
 
     @staticmethod
     def _fill_families(

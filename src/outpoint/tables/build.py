@@ -1,5 +1,6 @@
 """From a score and a prior to the table of all families."""
 
+from concurrent.futures import Executor
 from math import comb
 from typing import Any
 
@@ -65,8 +66,9 @@ def build_table(
     *,
     max_parents: int,
     n_candidates: int | None = None,
+    pool: Executor | None = None,
 ) -> ScoreTable:
-    """Score every admissible family.
+    """Score every admissible family, by the workers of ``pool`` if there is one.
 
     Parent sets have at most ``max_parents`` members. Where there would be too many of them, sets
     that leave the candidates are limited further; the table says so in ``outside_parents``.
@@ -86,7 +88,7 @@ def build_table(
             f"a node has {max_required} required parents, more than the {n_candidates} candidates."
         )
     scored_parents = _parents_scored_everywhere(n, max_parents, n_candidates)
-    families = scorer.every_family(scored_parents)
+    families = scorer.every_family(scored_parents, pool)
     prior.add_to(families, scored_parents)
     candidates = choose_candidates(families, scored_parents, n_candidates, prior.required)
     dense = fill_dense(families, scored_parents, candidates)

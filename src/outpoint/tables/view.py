@@ -1,6 +1,8 @@
 """TableView: the dense part of a score table as compiled samplers take it."""
 
-from typing import NamedTuple
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,3 +47,40 @@ def view_table(table: ScoreTable) -> TableView:
         table.ranked,
         rank_containing(table.ranked, n_candidates),
     )
+
+
+def save_view(view: TableView, directory: Path) -> None:
+    """Write the arrays as files that workers can map into memory."""
+    directory.mkdir(exist_ok=True)
+    for name, array in _named_arrays(view).items():
+        beside = directory / f".{name}.npy"
+        np.save(beside, array, allow_pickle=False)
+        beside.replace(directory / f"{name}.npy")
+
+
+@lru_cache(maxsize=2)
+def open_view(directory: Path) -> TableView:
+    """The view in a directory, mapped into memory and shared by all processes of a machine."""
+
+    def read(name: str) -> NDArray[Any]:
+        mapped = np.load(directory / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+        return np.asarray(mapped)
+
+    parts: dict[str, Any] = {
+        part: RankedMasks(*(read(f"{part}.{name}") for name in RankedMasks._fields))
+        for part in ("ranked", "containing")
+    }
+    for name in TableView._fields:
+        if name not in parts:
+            parts[name] = read(name)
+    return TableView(**parts)
+
+
+def _named_arrays(view: TableView) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, part in view._asdict().items():
+        if isinstance(part, RankedMasks):
+            arrays |= {f"{name}.{own}": array for own, array in part._asdict().items()}
+        else:
+            arrays[name] = part
+    return arrays

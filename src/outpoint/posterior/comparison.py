@@ -1,0 +1,221 @@
+"""Two posteriors side by side, and a posterior against the true graph.
+
+Expected distances and rates are posterior means. They are sums over pairs of nodes, so that the
+probabilities of edges, and of compelled and undirected edges for distances between CPDAGs, are all
+they need. Areas under curves rank the edges by probability; edges of equal probability enter
+together, as one point of the curve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from outpoint.errors import GraphError, OptionError
+from outpoint.graphs import Dag, EdgeCounts
+from outpoint.graphs.metrics import count_edges
+from outpoint.graphs.validation import align_names
+from outpoint.posterior.consensus import checked_threshold
+from outpoint.posterior.draws import Booleans, Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from outpoint.posterior.posterior import Posterior
+
+On = Literal["directed", "skeleton"]
+
+
+@dataclass(frozen=True)
+class PosteriorComparison:
+    """How far the edge probabilities of two posteriors differ.
+
+    ``edges`` has one row per possible edge (parent, child, first, second, difference), largest
+    difference first. ``correlation`` is NaN if all probabilities of one of them are equal.
+    """
+
+    edges: pd.DataFrame
+    largest_difference: float
+    mean_absolute_difference: float
+    correlation: float
+
+    def __repr__(self) -> str:
+        return (
+            f"PosteriorComparison(largest difference {self.largest_difference:.4f}, mean "
+            f"{self.mean_absolute_difference:.4f}, correlation {self.correlation:.4f}, "
+            f"{len(self.edges)} edges)"
+        )
+
+
+def compare_posteriors(first: Posterior, second: Posterior) -> PosteriorComparison:
+    """Compare the edge probabilities of two posteriors of the same variables, by name."""
+    import pandas as pd
+
+    index = align_names(second.names, first.names)
+    n = len(first.names)
+    parents, children = np.nonzero(~np.eye(n, dtype=np.bool_))
+    p = first.edge_probabilities.to_numpy()[parents, children]
+    q = second.edge_probabilities.to_numpy()[np.ix_(index, index)][parents, children]
+    distance = np.abs(p - q)
+    ranked = np.argsort(-distance, kind="stable")
+    edges = pd.DataFrame(
+        {
+            "parent": [first.names[u] for u in parents[ranked]],
+            "child": [first.names[v] for v in children[ranked]],
+            "first": p[ranked],
+            "second": q[ranked],
+            "difference": (p - q)[ranked],
+        }
+    )
+    varies = n > 1 and np.ptp(p) > 0 and np.ptp(q) > 0
+    return PosteriorComparison(
+        edges,
+        largest_difference=float(distance.max(initial=0.0)),
+        mean_absolute_difference=float(distance.mean()) if n > 1 else 0.0,
+        correlation=float(np.corrcoef(p, q)[0, 1]) if varies else float("nan"),
+    )
+
+
+@dataclass(frozen=True)
+class EdgeRecovery:
+    """How well edge probabilities recover the true edges.
+
+    ``auroc`` and ``auprc`` are the areas under the curves of the true against the false positive
+    rate and of precision against recall; ``expected_recall`` and
+    ``expected_false_positive_rate`` are posterior means; ``counts`` are those of the edges at or
+    above the threshold. All are NaN where the truth has no edges, or has all of them.
+    """
+
+    auroc: float
+    auprc: float
+    expected_recall: float
+    expected_false_positive_rate: float
+    counts: EdgeCounts
+
+
+@dataclass(frozen=True)
+class TruthComparison:
+    """A posterior against the true DAG.
+
+    ``expected_shd`` is the posterior mean of the structural Hamming distance between the CPDAGs,
+    ``expected_shd_dag`` between the DAGs; ``directed`` concerns edges among all ordered pairs and
+    ``skeleton`` adjacencies among all unordered ones.
+    """
+
+    expected_shd: float
+    expected_shd_dag: float
+    directed: EdgeRecovery
+    skeleton: EdgeRecovery
+    threshold: float
+
+
+def compare_with_truth(posterior: Posterior, truth: Dag, threshold: float) -> TruthComparison:
+    """Compare a posterior with the true DAG; nodes are matched by name."""
+    limit = checked_threshold(threshold)
+    true = _aligned(posterior, truth)
+    compelled = posterior.cpdag_probabilities.to_numpy()
+    undirected = posterior.undirected_probabilities.to_numpy()
+    edges = posterior.edge_probabilities.to_numpy()
+    return TruthComparison(
+        expected_shd=_expected_shd(compelled, undirected, true.cpdag().adjacency),
+        expected_shd_dag=_expected_shd(edges, np.zeros_like(edges), true.adjacency),
+        directed=_recovery(edges, true, "directed", limit),
+        skeleton=_recovery(edges, true, "skeleton", limit),
+        threshold=limit,
+    )
+
+
+def roc_curve(posterior: Posterior, truth: Dag, on: On = "directed") -> pd.DataFrame:
+    """One row per distinct probability, from none to all edges.
+
+    The columns are threshold, false_positive_rate, true_positive_rate and precision of the edges
+    at or above the threshold. The first row has no edges, and no precision (NaN).
+    """
+    import pandas as pd
+
+    true = _aligned(posterior, truth)
+    scores, labels = _pairs(posterior.edge_probabilities.to_numpy(), true, on)
+    thresholds, hits, alarms = _cumulate(scores, labels)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return pd.DataFrame(
+            {
+                "threshold": thresholds,
+                "false_positive_rate": alarms / alarms[-1],
+                "true_positive_rate": hits / hits[-1],
+                "precision": hits / (hits + alarms),
+            }
+        )
+
+
+def _aligned(posterior: Posterior, truth: Dag) -> Dag:
+    if not isinstance(truth, Dag):
+        raise GraphError(f"the truth is a Dag, not {type(truth).__name__}")
+    return truth.reorder(posterior.names)
+
+
+def _expected_shd(directed: Floats, undirected: Floats, truth: Booleans) -> float:
+    """The sum over pairs of the probability that they are connected otherwise than in truth."""
+    adjacent = directed + directed.T + undirected
+    both, none = truth & truth.T, ~(truth | truth.T)
+    agreement = np.where(both, undirected, 0.0) + np.where(none, 1 - adjacent, 0.0)
+    agreement += np.where(truth & ~truth.T, directed, 0.0)
+    agreement += np.where(truth.T & ~truth, directed.T, 0.0)
+    return float(np.triu(1 - agreement, k=1).sum())
+
+
+def _recovery(edges: Floats, truth: Dag, on: On, threshold: float) -> EdgeRecovery:
+    scores, labels = _pairs(edges, truth, on)
+    _, hits, alarms = _cumulate(scores, labels)
+    chosen = scores >= threshold - 1e-12
+    return EdgeRecovery(
+        auroc=_area_under_roc(hits, alarms),
+        auprc=_average_precision(hits, alarms),
+        expected_recall=_mean(scores[labels]),
+        expected_false_positive_rate=_mean(scores[~labels]),
+        counts=count_edges(chosen, labels, np.ones_like(labels)),
+    )
+
+
+def _pairs(edges: Floats, truth: Dag, on: On) -> tuple[Floats, Booleans]:
+    """Probability and truth of each pair of nodes: ordered ones, or unordered for the skeleton."""
+    off_diagonal = ~np.eye(truth.n_nodes, dtype=np.bool_)
+    if on == "directed":
+        return edges[off_diagonal], truth.adjacency[off_diagonal]
+    if on == "skeleton":
+        pairs = np.triu(off_diagonal)
+        return (edges + edges.T)[pairs], (truth.adjacency | truth.adjacency.T)[pairs]
+    raise OptionError(f'edges are ranked on="directed" or on="skeleton", not on={on!r}.')
+
+
+def _cumulate(scores: Floats, labels: Booleans) -> tuple[Floats, Floats, Floats]:
+    """Thresholds with the true and false positives at each; the first threshold is infinite."""
+    order = np.argsort(-scores, kind="stable")
+    ranked, true = scores[order], labels[order]
+    last_of_ties = np.append(np.flatnonzero(np.diff(ranked)), len(ranked) - 1)
+    if not len(ranked):
+        last_of_ties = np.empty(0, dtype=np.intp)
+    thresholds = np.concatenate([[np.inf], ranked[last_of_ties]])
+    hits = np.concatenate([[0.0], np.cumsum(true)[last_of_ties]])
+    alarms = np.concatenate([[0.0], np.cumsum(~true)[last_of_ties]])
+    return thresholds, hits, alarms
+
+
+def _area_under_roc(hits: Floats, alarms: Floats) -> float:
+    """By the trapezoidal rule, which counts a tie between a true and a false edge as one half."""
+    if not hits[-1] or not alarms[-1]:
+        return float("nan")
+    return float(np.trapezoid(hits / hits[-1], alarms / alarms[-1]))
+
+
+def _average_precision(hits: Floats, alarms: Floats) -> float:
+    """Precision averaged over the true edges, in steps (interpolating would be optimistic)."""
+    if not hits[-1]:
+        return float("nan")
+    precision = hits[1:] / (hits[1:] + alarms[1:])
+    return float(np.diff(hits) @ precision / hits[-1])
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else float("nan")

@@ -1,0 +1,281 @@
+"""Another posterior from the same draws, by importance weights (paper, sections 3.2 and 6).
+
+A chain cannot use a prior that does not factorise over the nodes, and order MCMC has one that
+nobody asked for: each DAG counts once per linear extension. Both are put right afterwards. Each
+draw gets the ratio of the wanted to the sampled probability of its DAG as its weight, and weighted
+averages over draws estimate the wanted posterior. They are as good as the weights are even: where
+a few draws carry all the weight, the draws do not cover the wanted posterior, and the result says
+so instead of giving numbers that look like any others.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from outpoint.errors import OptionError
+from outpoint.graphs import Dag, count_members
+from outpoint.graphs.blocks import add_ancestors, add_matrices
+from outpoint.graphs.extensions import log_linear_extensions
+from outpoint.posterior.draws import Booleans, Floats, WeightedGraphs
+from outpoint.posterior.estimates import relative_efficiency
+from outpoint.posterior.posterior import Posterior
+from outpoint.posterior.sampled import SampledPosterior
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+By = Callable[[Dag], float] | Literal["linear_extensions", "equivalence_classes"]
+
+CORRECTION = "linear_extensions"
+"""The weights that repair a sampler; all others change the posterior that is wanted."""
+
+MIN_EFFECTIVE_DRAWS = 100
+MAX_WEIGHT = 0.1
+AGREEMENT = 0.1
+"""Weights have failed, or chains disagree, beyond these limits."""
+
+
+class WeightWarning(UserWarning):
+    """After weighting, the draws are worth so little that no average can be trusted."""
+
+
+def reweight(base: Posterior, graphs: WeightedGraphs, by: By) -> WeightedPosterior:
+    """The posterior with its draws weighted anew; a warning if the weights have failed."""
+    log_weight = _log_weight_function(by)
+    if by == CORRECTION and base.method != "order":
+        raise OptionError(
+            "dividing by the number of linear extensions corrects what method='order' returns "
+            f"and is done first; this posterior is of method {base.method!r}."
+        )
+    log_factors = np.empty(len(graphs))
+    for part, dags in graphs.blocks():
+        log_factors[part] = [log_weight(Dag.from_adjacency(dag, base.names)) for dag in dags]
+    if np.isnan(log_factors).any() or (log_factors == np.inf).any():
+        raise OptionError("a log weight must be a number or -inf; some are NaN or +inf.")
+    if (graphs.log_weights + log_factors == -np.inf).all():
+        raise OptionError("all draws have weight 0: the draws and the wanted posterior are apart.")
+    name = by if isinstance(by, str) else getattr(by, "__name__", "a function")
+    weighted = WeightedPosterior(
+        base, graphs.reweighted(log_factors, changes_scores=by != CORRECTION), name, log_weight
+    )
+    if weighted.weight_failure:
+        warnings.warn(weighted.weight_failure, WeightWarning, stacklevel=3)
+    return weighted
+
+
+def _log_weight_function(by: By) -> Callable[[Dag], float]:
+    if by == CORRECTION:
+        return lambda dag: -log_linear_extensions(dag)
+    if by == "equivalence_classes":
+        return lambda dag: -math.log(count_members(dag))
+    if callable(by):
+        function = by
+        return lambda dag: float(function(dag))
+    raise OptionError(
+        "draws are reweighted by a function Dag -> log weight, by 'linear_extensions' or by "
+        f"'equivalence_classes', not by {by!r}."
+    )
+
+
+class WeightedPosterior(Posterior):
+    """A posterior estimated with importance weights from the draws of another one, ``base``.
+
+    ``dags()`` gives the draws of the base; ``weights`` goes with them, and every other answer
+    uses it.
+    """
+
+    def __init__(
+        self,
+        base: Posterior,
+        graphs: WeightedGraphs,
+        name: str,
+        log_weight: Callable[[Dag], float],
+    ) -> None:
+        self.base = base
+        self.info = replace(base.info, method=f"{base.method}, reweighted by {name}")
+        self.names = base.names
+        self.candidates = base.candidates
+        self.model = base.model
+        self.is_complete = base.is_complete
+        self.reweighted_by = name
+        self._weighted = graphs
+        self._log_weight = log_weight
+
+    @cached_property
+    def weights(self) -> xr.DataArray:
+        """Normalised importance weights (chain, draw) of the DAGs that ``dags()`` returns."""
+        import xarray as xr
+
+        weights = self._weighted.draw_weights
+        chains = np.arange(len(weights))
+        return xr.DataArray(
+            weights, dims=("chain", "draw"), coords={"chain": chains}, name="weight"
+        )
+
+    @cached_property
+    def kish_effective_sample_size(self) -> float:
+        """(Σw)² / Σw²: as many equally weighted draws have averages as variable as these."""
+        graphs = self._weighted
+        return float(1 / (graphs.counts @ graphs.unit_weights**2))
+
+    @cached_property
+    def effective_sample_size(self) -> float:
+        """Kish's size times the efficiency of the chains: autocorrelation of weights and scores."""
+        graphs = self._weighted
+        series = (graphs.draw_weights, graphs.draws.log_scores)
+        return self.kish_effective_sample_size * min(map(relative_efficiency, series))
+
+    @property
+    def largest_weight(self) -> float:
+        """The largest share of the total weight that a single draw has."""
+        return float(self._weighted.unit_weights.max())
+
+    @property
+    def weight_failure(self) -> str | None:
+        """Why the weights cannot be trusted, or None."""
+        size, largest = self.effective_sample_size, self.largest_weight
+        if size >= MIN_EFFECTIVE_DRAWS and largest <= MAX_WEIGHT:
+            return None
+        return (
+            f"weighted by {self.reweighted_by}, {self._weighted.which.size:,} draws are worth "
+            f"{size:.0f} independent ones, and one alone has {largest:.1%} of the weight; draw "
+            "more, or sample closer to what you want."
+        )
+
+    @property
+    def converged(self) -> bool:
+        """Whether the weights are even enough and the chains agree."""
+        return self.weight_failure is None and self._chain_failure is None
+
+    @property
+    def verdict(self) -> str:
+        """How far the numbers can be trusted, in words."""
+        if self.weight_failure:
+            return f"not to be trusted: {self.weight_failure}"
+        if self._chain_failure:
+            return self._chain_failure
+        return (
+            f"reweighted by {self.reweighted_by}: {self._weighted.which.size:,} draws are worth "
+            f"{self.effective_sample_size:,.0f} independent ones."
+        )
+
+    @property
+    def _chain_failure(self) -> str | None:
+        """What is wrong with the chains; the bias of order MCMC is not, once corrected."""
+        corrected = self.reweighted_by == CORRECTION
+        if not corrected:
+            return None if self.base.converged else self.base.verdict
+        if len(self._chain_edges) == 1:
+            return "unknown: a single chain cannot show whether it has converged."
+        if isinstance(self.base, SampledPosterior) and self.base.assessment.frozen_chains:
+            return self.base.verdict
+        difference = float(np.ptp(self._chain_edges, axis=0).max())
+        if difference <= AGREEMENT:
+            return None
+        return (
+            f"not converged: the {len(self._chain_edges)} chains disagree on weighted edge "
+            f"probabilities by up to {difference:.2f}; run longer (steps)."
+        )
+
+    @property
+    def map_dag(self) -> Dag:
+        """The best DAG among the draws and the base's best one, under the new weights."""
+        return self._best[0]
+
+    @property
+    def map_log_score(self) -> float:
+        """Log score of that DAG; a weight that expresses a prior is included, a correction not."""
+        return self._best[1]
+
+    @cached_property
+    def _best(self) -> tuple[Dag, float]:
+        best, log_score = self.base.map_dag, self.base.map_log_score
+        if self.reweighted_by != CORRECTION:
+            log_score += self._log_weight(best)
+        scores = self._weighted.log_scores
+        top = int(np.argmax(scores))
+        if scores[top] <= log_score:
+            return best, log_score
+        matrix = self._weighted.adjacencies(np.array([top]))[0]
+        return Dag.from_adjacency(matrix, self.names), float(scores[top])
+
+    def parent_set_probabilities(
+        self, child: str | int, *, at_least: float = 1e-6
+    ) -> list[tuple[tuple[str, ...], float]]:
+        """The parent sets of ``child`` with their weights in the draws, most probable first."""
+        node = self._node(child)
+        totals: dict[bytes, float] = {}
+        for part, dags in self._weighted.blocks():
+            columns = np.ascontiguousarray(dags[:, :, node])
+            for column, weight in zip(columns, self._weighted.weights[part], strict=True):
+                key = column.tobytes()
+                totals[key] = totals.get(key, 0.0) + float(weight)
+        ranked = sorted(totals.items(), key=lambda item: -item[1])
+        return [
+            (tuple(name for name, there in zip(self.names, key, strict=True) if there), total)
+            for key, total in ranked
+            if total >= at_least
+        ]
+
+    def diagnostics(self) -> pd.DataFrame:
+        """One row per edge, most probable first: probability, mcse, rhat, ess, status.
+
+        The Monte Carlo standard error comes from the spread between the chains, or from the
+        weights where there is one chain.
+        """
+        n_chains = len(self._chain_edges)
+        if n_chains > 1:
+            return self._rows_with(self._chain_edges.std(axis=0, ddof=1) / np.sqrt(n_chains))
+        graphs = self._weighted
+        squares = graphs.counts * graphs.unit_weights**2
+        edges = self._edges()
+        present = graphs.sum_matrices(add_matrices, squares)
+        variance = present * (1 - 2 * edges) + squares.sum() * edges**2
+        return self._rows_with(np.sqrt(np.maximum(variance, 0.0)))
+
+    def _rows_with(self, mcse: Floats) -> pd.DataFrame:
+        return self._edge_rows(mcse=mcse, status=np.full(mcse.shape, "reweighted", dtype=object))
+
+    def __repr__(self) -> str:
+        return (
+            f"Posterior({self.method}, {len(self.names)} nodes, {self._weighted.which.size:,} "
+            f"draws worth {self.effective_sample_size:,.0f})"
+        )
+
+    @cached_property
+    def _chain_edges(self) -> Floats:
+        """Weighted edge probabilities of each chain (chain, parent, child)."""
+        rows = self._weighted.chain_weights()
+        return np.stack([self._weighted.sum_matrices(add_matrices, row) for row in rows])
+
+    @cached_property
+    def _edge_table(self) -> Floats:
+        return self._weighted.mean_matrix(add_matrices)
+
+    def _edges(self) -> Floats:
+        return self._edge_table
+
+    def _ancestors(self) -> Floats:
+        return self._weighted.mean_matrix(add_ancestors)
+
+    def _draws(self) -> tuple[Booleans, Floats]:
+        graphs = self._weighted
+        dags = graphs.draws.read(np.arange(graphs.which.size))
+        return dags.reshape(*graphs.which.shape, *dags.shape[1:]), graphs.log_scores[graphs.which]
+
+    def _some_dags(self, n_draws: int) -> Iterator[Booleans]:
+        """Draws as often as they weigh (systematic resampling), so that each counts the same."""
+        bounds = np.cumsum(self._weighted.draw_weights)
+        places = (np.arange(n_draws) + 0.5) / n_draws * bounds[-1]
+        yield self._weighted.draws.read(np.searchsorted(bounds, places))
+
+    def _graphs(self) -> WeightedGraphs:
+        return self._weighted

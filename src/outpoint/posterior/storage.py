@@ -1,0 +1,250 @@
+"""Posteriors in files: one netCDF file (HDF5, compressed), read back without pickle.
+
+The file holds what the posterior was made of: parent sets as masks over candidates, log scores,
+batches of edge probabilities, counts. It depends on nothing but the posterior, so that two runs
+with the same draws write the same bytes; how long a run took is in its ``summary.json``.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.errors import DataError, OptionError
+from outpoint.posterior.draws import Booleans, Floats
+from outpoint.posterior.effects import GaussianModel
+from outpoint.posterior.exact import DEFAULT_DRAWS, ExactPosterior
+from outpoint.posterior.posterior import Posterior, RunInfo
+from outpoint.posterior.sampled import SampledPosterior
+from outpoint.runs import ChainRecord
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+FORMAT = 1
+KIND = "outpoint posterior"
+SMALLEST_KEPT = 1e-12
+"""Parent sets of an exact posterior that are less probable are not stored."""
+
+RECORD_DIMENSIONS = {
+    "masks": ("chain", "draw", "node"),
+    "log_score": ("chain", "draw"),
+    "log_weight": ("chain", "draw"),
+    "edge_batches": ("chain", "batch", "node", "candidate"),
+    "edges": ("chain", "node", "candidate"),
+    "best_mask": ("chain", "node"),
+    "best_log_score": ("chain",),
+    "attempts": ("chain", "move"),
+    "accepted": ("chain", "move"),
+    "swap_attempts": ("chain", "replica"),
+    "swap_accepted": ("chain", "replica"),
+    "power": ("chain", "replica"),
+    "n_steps": ("chain",),
+    "thin": ("chain",),
+}
+MODEL_DIMENSIONS = ("node", "column")
+SOLUTION_DIMENSIONS = {
+    "edges": ("parent", "child"),
+    "ancestors": ("parent", "child"),
+    "log_parent_sets": ("node", "parent_set"),
+    "best_adjacency": ("parent", "child"),
+    "dags": ("draw", "parent", "child"),
+    "log_scores": ("draw",),
+}
+
+
+@dataclass(frozen=True)
+class StoredSolution:
+    """What the exact engine had found, as far as it was stored."""
+
+    names: tuple[str, ...]
+    candidates: NDArray[np.int32]
+    log_evidence: float
+    edges: Floats
+    ancestors: Floats
+    log_parent_sets: Floats
+    best_adjacency: Booleans
+    best_log_score: float
+    discrepancy: float
+    dags: Booleans
+    log_scores: Floats
+
+    @property
+    def n_stored(self) -> int:
+        """Number of draws in the file."""
+        return len(self.dags)
+
+    def draw(self, n_draws: int, seed: int) -> tuple[Booleans, Floats]:
+        """The first of the stored draws."""
+        if n_draws > len(self.dags):
+            raise OptionError(
+                f"the file holds {len(self.dags)} draws, not {n_draws}: ask for fewer, or learn "
+                "the posterior again."
+            )
+        return self.dags[:n_draws], self.log_scores[:n_draws]
+
+
+def save(posterior: Posterior, path: Path) -> None:
+    """Write a posterior to a file, replacing the file."""
+    if isinstance(posterior, SampledPosterior):
+        arrays, attributes = _sampled_parts(posterior)
+    elif isinstance(posterior, ExactPosterior):
+        arrays, attributes = _exact_parts(posterior)
+    else:
+        raise OptionError(
+            f"a {type(posterior).__name__} cannot be saved: save the posterior it was made from."
+        )
+    info = asdict(posterior.info)
+    del info["elapsed_seconds"]
+    attributes |= {"kind": KIND, "format": FORMAT, "info": json.dumps(info)}
+    attributes["names"] = json.dumps(posterior.names)
+    arrays["candidates"] = ("node", "candidate"), posterior.candidates
+    if posterior.model is not None:
+        for name, array in posterior.model.arrays().items():
+            arrays[f"model_{name}"] = MODEL_DIMENSIONS[: array.ndim], array.astype(np.float64)
+    _write(path, arrays, attributes)
+
+
+def load(path: str | Path) -> Posterior:
+    """Read a posterior from a file written by ``Posterior.save``, or from a run's directory."""
+    place = Path(path)
+    seconds = None
+    if place.is_dir():
+        seconds = _elapsed_seconds(place / "summary.json")
+        place = place / "posterior.nc"
+    dataset = _read(place)
+    try:
+        info = RunInfo(**json.loads(dataset.attrs["info"]), elapsed_seconds=seconds)
+        names = tuple(json.loads(dataset.attrs["names"]))
+        read = _sampled if dataset.attrs["posterior"] == "sampled" else _exact
+        posterior = read(info, names, dataset)
+        posterior.model = _model(names, dataset)
+        return posterior
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{place} is not a complete posterior of outpoint ({error}).") from None
+
+
+def _sampled_parts(posterior: SampledPosterior) -> tuple[dict[str, Any], dict[str, Any]]:
+    records = posterior.records
+    n_batches = min(len(record.edge_batches) for record in records)
+    last = dict.fromkeys(("masks", "log_score", "log_weight"), -posterior.n_draws)
+    last["edge_batches"] = -n_batches
+    arrays = {}
+    for name, dimensions in RECORD_DIMENSIONS.items():
+        values = [np.asarray(getattr(record, name)) for record in records]
+        if name in last:
+            values = [value[last[name] :] for value in values]
+        arrays[name] = (dimensions, np.stack(values))
+    attributes = {
+        "posterior": "sampled",
+        "is_complete": int(posterior.is_complete),
+    }
+    return arrays, attributes
+
+
+def _sampled(info: RunInfo, names: tuple[str, ...], dataset: xr.Dataset) -> SampledPosterior:
+    arrays = {name: dataset[name].to_numpy() for name in RECORD_DIMENSIONS}
+    scalars = {"best_log_score": float, "n_steps": int, "thin": int}
+    records = [
+        ChainRecord(
+            **{
+                name: scalars[name](values[chain]) if name in scalars else values[chain]
+                for name, values in arrays.items()
+            }
+        )
+        for chain in range(len(arrays["n_steps"]))
+    ]
+    return SampledPosterior(
+        info,
+        names,
+        dataset["candidates"].to_numpy(),
+        records,
+        is_complete=bool(dataset.attrs["is_complete"]),
+    )
+
+
+def _exact_parts(posterior: ExactPosterior) -> tuple[dict[str, Any], dict[str, Any]]:
+    solution = posterior.solution
+    dags, log_scores = solution.draw(solution.n_stored or DEFAULT_DRAWS, posterior.info.seed)
+    likely = solution.log_parent_sets >= np.log(SMALLEST_KEPT)
+    values = {
+        "edges": solution.edges,
+        "ancestors": solution.ancestors,
+        "log_parent_sets": np.where(likely, solution.log_parent_sets, -np.inf),
+        "best_adjacency": solution.best_adjacency.astype(np.uint8),
+        "dags": dags.astype(np.uint8),
+        "log_scores": log_scores,
+    }
+    attributes = {
+        "posterior": "exact",
+        "log_evidence": solution.log_evidence,
+        "best_log_score": solution.best_log_score,
+        "discrepancy": solution.discrepancy,
+    }
+    return {name: (SOLUTION_DIMENSIONS[name], array) for name, array in values.items()}, attributes
+
+
+def _exact(info: RunInfo, names: tuple[str, ...], dataset: xr.Dataset) -> ExactPosterior:
+    parts: dict[str, Any] = {name: dataset[name].to_numpy() for name in SOLUTION_DIMENSIONS}
+    for name in ("best_adjacency", "dags"):
+        parts[name] = parts[name].astype(np.bool_)
+    for name in ("log_evidence", "best_log_score", "discrepancy"):
+        parts[name] = float(dataset.attrs[name])
+    candidates = dataset["candidates"].to_numpy()
+    return ExactPosterior(info, StoredSolution(names=names, candidates=candidates, **parts))
+
+
+def _model(names: tuple[str, ...], dataset: xr.Dataset) -> GaussianModel | None:
+    prefix = "model_"
+    arrays = {
+        str(name).removeprefix(prefix): array.to_numpy()
+        for name, array in dataset.items()
+        if str(name).startswith(prefix)
+    }
+    return GaussianModel.from_arrays(names, arrays) if arrays else None
+
+
+def _write(path: Path, arrays: dict[str, Any], attributes: dict[str, Any]) -> None:
+    import xarray as xr
+
+    dataset = xr.Dataset(arrays, attrs=attributes)
+    packed = {"zlib": True, "complevel": 4, "shuffle": True}
+    encoding = {name: packed for name, array in dataset.items() if array.ndim > 1 and array.size}
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        dataset.to_netcdf(beside, engine="h5netcdf", encoding=encoding)
+        beside.replace(path)
+    except OSError as error:
+        raise OptionError(f"cannot write {path}: {error.strerror or error}.") from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> xr.Dataset:
+    import xarray as xr
+
+    if not path.is_file():
+        raise DataError(f"there is no file {path}.")
+    try:
+        dataset = xr.load_dataset(path, engine="h5netcdf")
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} is not a posterior of outpoint ({error}).") from None
+    if dataset.attrs.get("kind") != KIND:
+        raise DataError(f"{path} is not a posterior of outpoint.")
+    if dataset.attrs.get("format") != FORMAT:
+        raise DataError(
+            f"{path} has format {dataset.attrs.get('format')} of another version of outpoint."
+        )
+    return dataset
+
+
+def _elapsed_seconds(path: Path) -> float | None:
+    try:
+        return float(json.loads(path.read_text(encoding="utf-8"))["elapsed_seconds"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

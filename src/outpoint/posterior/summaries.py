@@ -1,0 +1,85 @@
+"""Tables of graphs: the most probable DAGs and CPDAGs, and what is compelled in the CPDAGs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from outpoint.errors import OptionError
+from outpoint.graphs import Cpdag, Dag
+from outpoint.graphs.blocks import add_cpdags, compute_cpdags
+from outpoint.posterior.draws import Floats, Integers, WeightedGraphs, number_matrices
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def average_cpdags(graphs: WeightedGraphs) -> tuple[Floats, Floats]:
+    """[a, b]: the probabilities that the CPDAG has a -> b, and that it has a - b."""
+    n = graphs.draws.n_nodes
+    compelled, undirected = np.zeros((n, n)), np.zeros((n, n))
+    for part, dags in graphs.blocks():
+        add_cpdags(compute_cpdags(dags), graphs.sums[part], compelled, undirected)
+    total = graphs.sums.sum()
+    return np.divide(compelled, total), np.divide(undirected, total)
+
+
+def tabulate_dags(
+    graphs: WeightedGraphs, names: Sequence[str], n: int, probability: Floats | None = None
+) -> pd.DataFrame:
+    """The ``n`` most probable DAGs; by their weights unless their probabilities are given."""
+    size = checked_size(n)
+    known: Floats = graphs.weights if probability is None else probability
+    top = np.lexsort((-graphs.log_scores, -known))[:size]
+    dags = [Dag.from_adjacency(matrix, names) for matrix in graphs.adjacencies(top)]
+    return _table(dags, known[top], graphs.log_scores[top])
+
+
+def tabulate_cpdags(graphs: WeightedGraphs, names: Sequence[str], n: int) -> pd.DataFrame:
+    """The ``n`` most probable Markov equivalence classes, each with its best member's score."""
+    size = checked_size(n)
+    which = classify(graphs)
+    weights = np.zeros(which.max() + 1)
+    np.add.at(weights, which, graphs.sums)
+    weights /= graphs.sums.sum()
+    best = np.full(len(weights), -np.inf)
+    np.maximum.at(best, which, graphs.log_scores)
+    member = np.unique(which, return_index=True)[1]
+    top = np.lexsort((-best, -weights))[:size]
+    matrices = compute_cpdags(graphs.adjacencies(member[top]))
+    cpdags = [Cpdag(tuple(names), matrix) for matrix in matrices]
+    return _table(cpdags, weights[top], best[top])
+
+
+def classify(graphs: WeightedGraphs) -> Integers:
+    """For each DAG the number of its Markov equivalence class, in order of appearance."""
+    return number_matrices(compute_cpdags(dags) for _, dags in graphs.blocks())
+
+
+def checked_size(n: int) -> int:
+    """How many graphs to list."""
+    try:
+        size = index(n)
+    except TypeError:
+        size = 0
+    if size < 1 or isinstance(n, bool):
+        raise OptionError(f"the number of graphs to list is a whole number from 1, not {n!r}.")
+    return size
+
+
+def _table(
+    graphs: Sequence[Dag] | Sequence[Cpdag], probability: Floats, log_score: Floats
+) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "graph": pd.Series(list(graphs), dtype=object),
+            "probability": probability,
+            "cumulative": np.cumsum(probability),
+            "log_score": log_score,
+        }
+    )

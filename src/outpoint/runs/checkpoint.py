@@ -1,0 +1,76 @@
+"""Checkpoint files: arrays and a header, replaced at once, refused if anything in them is wrong.
+
+A file starts with a line that names the format and a line with the SHA-256 of the rest, which is a
+NumPy ``.npz`` archive without pickled objects. It is written beside its place, flushed to the disk
+and renamed, so that a crash at any moment leaves the old file or the new one.
+"""
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.errors import CheckpointError
+
+FORMAT = b"outpoint checkpoint 1\n"
+HEADER = "header"
+
+
+def write_checkpoint(
+    path: Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    """Replace the file at ``path``; what was there before stays if writing fails."""
+    buffer = io.BytesIO()
+    text = np.frombuffer(json.dumps(header, sort_keys=True).encode(), dtype=np.uint8)
+    np.savez(buffer, allow_pickle=False, **{HEADER: text, **arrays})
+    payload = buffer.getvalue()
+    digest = hashlib.sha256(payload).hexdigest().encode() + b"\n"
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(beside, "wb") as file:
+            file.writelines((FORMAT, digest, payload))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+    flush_directory(path.parent)
+
+
+def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays of a file; damaged and foreign files are refused."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise CheckpointError(f"cannot read {path}: {error.strerror}.") from None
+    if not content.startswith(FORMAT):
+        raise CheckpointError(f"{path} is not a checkpoint of this version of outpoint.")
+    digest, _, payload = content[len(FORMAT) :].partition(b"\n")
+    if hashlib.sha256(payload).hexdigest().encode() != digest:
+        raise CheckpointError(
+            f"{path} is damaged (its checksum does not match): start the run anew without --resume."
+        )
+    try:
+        with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
+            arrays = dict(archive)
+        header = json.loads(arrays.pop(HEADER).tobytes())
+    except (ValueError, KeyError, BadZipFile) as error:
+        raise CheckpointError(f"{path} is not a checkpoint of outpoint ({error}).") from None
+    return header, arrays
+
+
+def flush_directory(directory: Path) -> None:
+    """Make renamed files survive a loss of power, where the system can."""
+    if os.name == "posix":
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

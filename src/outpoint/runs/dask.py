@@ -1,0 +1,44 @@
+"""Dask clusters as executors: a scheduler at an address, or workers of our own on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import ExitStack, contextmanager
+
+from outpoint.errors import OptionError
+from outpoint.kernels import n_threads
+
+RETRIES = 5
+"""How often a task is tried again if its worker raised an error or died."""
+
+
+@contextmanager
+def dask_executor(scheduler: str | None) -> Iterator[Executor]:
+    """Workers of the cluster at ``scheduler``, or of a local one with a process per processor."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise OptionError(
+            "engine 'dask' needs dask.distributed: install it with pip install 'outpoint[dask]'."
+        ) from None
+    with ExitStack() as stack:
+        if scheduler is None:
+            cluster = stack.enter_context(
+                LocalCluster(
+                    n_workers=n_threads(),
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address=None,
+                    silence_logs=50,
+                )
+            )
+            client = stack.enter_context(Client(cluster))
+        else:
+            try:
+                client = stack.enter_context(Client(scheduler, timeout="20s"))
+            except (OSError, ValueError, TimeoutError) as error:
+                raise OptionError(
+                    f"no Dask scheduler answers at {scheduler!r} ({error})."
+                ) from None
+        yield client.get_executor(retries=RETRIES)

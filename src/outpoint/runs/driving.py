@@ -1,0 +1,169 @@
+"""Running a team of chains until the budget is spent, the chains have converged, or Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.mcmc import SWEEP
+from outpoint.runs.progress import Progress, Report
+from outpoint.runs.record import ChainRecord
+from outpoint.runs.runner import RunPlan
+from outpoint.runs.teams import Team
+
+FIRST_ROUND = 20 * SWEEP
+"""Steps of the first round, which may have to wait for the compiler and is not counted as time."""
+
+LEAST_DRAWS = 8
+"""A run that is limited by time goes on until each chain has kept this many DAGs."""
+
+CHECK_GROWTH = 1.5
+"""Convergence is looked at again when the chains are this much longer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """How long to run: recorded steps of each chain, seconds of sampling, until converged.
+
+    ``first_check`` is the number of recorded steps after which convergence is first looked at. The
+    points where that happens depend on nothing else, so an interrupted run ends like another.
+    """
+
+    steps: int | None
+    seconds: float | None = None
+    until_converged: bool = False
+    first_check: int = 0
+
+    def checks_after(self, step: int) -> int:
+        """The first check at or after this many recorded steps."""
+        check = self.first_check
+        while check < step:
+            check = int(check * CHECK_GROWTH) // SWEEP * SWEEP + SWEEP
+        return check
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Why a run has ended, and how many seconds of sampling it took."""
+
+    reason: str
+    seconds: float
+
+
+def drive(
+    team: Team,
+    plan: RunPlan,
+    budget: Budget,
+    *,
+    has_converged: Callable[[Sequence[ChainRecord]], bool],
+    compute_rhat: Callable[[NDArray[np.float64]], float | None],
+    report: Report,
+    checkpoint_seconds: float,
+) -> Ending:
+    """Advance all chains in rounds; the reason of the end is steps, time, converged or interrupted.
+
+    Between rounds progress is reported, and checkpoints are saved if the last ones are old enough.
+    """
+    clock = _Clock(team.seconds)
+    n_warmup = plan.settings.n_warmup
+    rate = 0.0
+    try:
+        while True:
+            steps = [status.step for status in team.statuses]
+            step = min(steps) - n_warmup
+            reason = _is_over(team, plan, budget, step, clock.seconds, has_converged)
+            if reason:
+                break
+            target = _next_target(budget, n_warmup, max(steps), step, rate * team.round_seconds)
+            begun = perf_counter()
+            team.advance_to(target)
+            took = max(perf_counter() - begun, 1e-6)
+            rate = (target - min(steps)) / took
+            clock.add(took)
+            report(_progress(team, plan, budget, clock.seconds, rate, compute_rhat))
+            if clock.since_saved >= checkpoint_seconds:
+                team.save(clock.save())
+    except KeyboardInterrupt:
+        reason = "interrupted"
+    finally:
+        team.stop()
+    team.save(clock.seconds)
+    return Ending(reason, clock.seconds)
+
+
+class _Clock:
+    """Seconds of sampling, in earlier sessions and in this one; the first round is not counted."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.since_saved = 0.0
+        self._is_running = False
+
+    def add(self, seconds: float) -> None:
+        self.since_saved += seconds
+        if self._is_running:
+            self.seconds += seconds
+        self._is_running = True
+
+    def save(self) -> float:
+        self.since_saved = 0.0
+        return self.seconds
+
+
+def _is_over(
+    team: Team,
+    plan: RunPlan,
+    budget: Budget,
+    step: int,
+    seconds: float,
+    has_converged: Callable[[Sequence[ChainRecord]], bool],
+) -> str:
+    is_check = budget.until_converged and step > 0 and budget.checks_after(step) == step
+    if is_check and has_converged(team.records()):
+        return "converged"
+    if budget.steps is not None and step >= budget.steps:
+        return "steps"
+    has_draws = step >= LEAST_DRAWS * plan.settings.thin
+    return "time" if budget.seconds is not None and seconds >= budget.seconds and has_draws else ""
+
+
+def _next_target(
+    budget: Budget, n_warmup: int, furthest: int, step: int, steps_per_round: float
+) -> int:
+    """The end of the next round; chains that are behind catch up with the furthest first."""
+    if furthest > step + n_warmup:
+        return furthest
+    n_steps = max(FIRST_ROUND, int(steps_per_round))
+    target = (furthest + n_steps) // SWEEP * SWEEP
+    ends = [budget.steps] if budget.steps is not None else []
+    if budget.until_converged:
+        ends.append(budget.checks_after(step + 1))
+    return min([target, *(n_warmup + end for end in ends)])
+
+
+def _progress(
+    team: Team,
+    plan: RunPlan,
+    budget: Budget,
+    seconds: float,
+    rate: float,
+    compute_rhat: Callable[[NDArray[np.float64]], float | None],
+) -> Progress:
+    statuses = tuple(team.statuses)
+    n_warmup = plan.settings.n_warmup
+    step = min(status.step for status in statuses)
+    done = [0.0]
+    if budget.steps is not None:
+        done.append(step / (n_warmup + budget.steps))
+    if budget.seconds is not None:
+        done.append(seconds / budget.seconds)
+    n_kept = min(len(status.log_scores) for status in statuses)
+    log_scores = np.stack(
+        [status.log_scores[len(status.log_scores) - n_kept :] for status in statuses]
+    )
+    rhat = compute_rhat(log_scores) if n_kept else None
+    return Progress("sampling", min(1.0, max(done)), statuses, rate * len(statuses), rhat)

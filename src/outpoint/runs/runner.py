@@ -1,0 +1,148 @@
+"""One chain of a run: advanced to a step, its draws taken away, saved and loaded."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from outpoint.errors import CheckpointError
+from outpoint.mcmc import SWEEP, Chain, Settings, start_chain
+from outpoint.mcmc.samplers import Masks, scattered_start
+from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
+from outpoint.runs.draws import FileDraws, MemoryDraws
+from outpoint.runs.progress import ChainStatus
+from outpoint.runs.record import ChainRecord, record_chain
+from outpoint.tables.view import TableView
+
+ROOM = 1000
+"""Draws a chain holds before they are taken away."""
+
+SHOWN = 400
+"""Most log scores that a status holds."""
+
+PIECE_SECONDS = 0.1
+"""Time between two looks at whether to stop."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPlan:
+    """All that decides what the chains do.
+
+    The first chain begins at ``start``; with ``scatter`` the others begin somewhere else. Where the
+    length is not known beforehand (``open_ended``), every second draw is dropped whenever there
+    are ``2 * n_draws``, and fewer are kept from then on.
+    """
+
+    settings: Settings
+    start: Masks
+    scatter: bool
+    n_chains: int
+    n_draws: int
+    open_ended: bool
+    seed: int
+
+    def make_chain(self, view: TableView, index: int) -> Chain:
+        """The chain with this number, at its start."""
+        stream = np.random.SeedSequence(self.seed).spawn(self.n_chains)[index]
+        rng = np.random.default_rng(stream)
+        scattered = self.scatter and index > 0
+        start = scattered_start(view, self.start, rng) if scattered else self.start
+        settings = replace(self.settings, n_draws=min(ROOM, max(SWEEP, self.n_draws)))
+        return start_chain(view, settings, start, rng)
+
+
+class ChainRunner:
+    """A chain with the draws it has left so far, in memory or in ``directory``."""
+
+    def __init__(
+        self, view: TableView, plan: RunPlan, index: int, directory: Path | None = None
+    ) -> None:
+        self._plan = plan
+        self._index = index
+        self._chain = plan.make_chain(view, index)
+        self._directory = directory
+        n_nodes = len(plan.start)
+        self._draws: MemoryDraws | FileDraws = (
+            MemoryDraws(n_nodes)
+            if directory is None
+            else FileDraws(self._path.with_suffix(""), n_nodes, self._chain.thin)
+        )
+        self._steps_per_second = 2000.0
+
+    @property
+    def step(self) -> int:
+        """Steps taken, warm-up included."""
+        return self._chain.step
+
+    @property
+    def status(self) -> ChainStatus:
+        """How far the chain is."""
+        log_scores = self._draws.read().log_score
+        spacing = -(-len(log_scores) // SHOWN)
+        shown = np.array(log_scores[::-spacing][::-1]) if spacing else log_scores
+        return ChainStatus(self.step, shown, float(self._chain.trace.best_log_score[0]))
+
+    @property
+    def record(self) -> ChainRecord:
+        """What the chain has recorded."""
+        return record_chain(self._chain, self._draws.read())
+
+    def advance_to(self, target: int, is_stopped: Callable[[], bool] = lambda: False) -> None:
+        """Take the steps up to ``target``, in pieces; their lengths change nothing."""
+        while self.step < target and not is_stopped():
+            begun = perf_counter()
+            n_steps = self._next_stop(target) - self.step
+            self._chain.advance(n_steps)
+            self._steps_per_second = n_steps / max(perf_counter() - begun, 1e-6)
+            self._keep_draws()
+
+    def _next_stop(self, target: int) -> int:
+        """The end of the next piece: at whole sweeps, before the room for draws is used up."""
+        room = min(ROOM, self._plan.n_draws) * self._chain.thin
+        n_steps = min(int(self._steps_per_second * PIECE_SECONDS), room)
+        stop = max(self.step // SWEEP + 1, (self.step + n_steps) // SWEEP) * SWEEP
+        if self._plan.open_ended:
+            full = self._chain.n_warmup + 2 * self._plan.n_draws * self._chain.thin
+            stop = min(stop, full) if full > self.step else stop
+        return min(stop, target)
+
+    def _keep_draws(self) -> None:
+        draws = self._chain.take_draws()
+        if not self._plan.open_ended:
+            room = self._plan.n_draws - len(self._draws)
+            draws = draws.part(slice(room))
+        self._draws.append(draws)
+        if self._plan.open_ended and len(self._draws) == 2 * self._plan.n_draws:
+            self._draws.halve()
+            self._chain.thin *= 2
+
+    # On disk
+
+    @property
+    def _path(self) -> Path:
+        assert self._directory is not None
+        return self._directory / f"chain-{self._index}.checkpoint"
+
+    def save(self, run: str, seconds: float) -> None:
+        """Write a checkpoint that belongs to ``run``, after ``seconds`` of sampling."""
+        assert isinstance(self._draws, FileDraws)
+        header = {"run": run, "seconds": seconds, "draws": self._draws.flush()}
+        write_checkpoint(self._path, header, self._chain.snapshot())
+        self._draws.forget_outdated()
+
+    def load(self, run: str) -> float:
+        """Continue from the checkpoint, if there is one; returns its seconds of sampling."""
+        if not self._path.exists():
+            return 0.0
+        assert isinstance(self._draws, FileDraws)
+        header, arrays = read_checkpoint(self._path)
+        if header.get("run") != run:
+            raise CheckpointError(f"{self._path} belongs to another run: remove it.")
+        try:
+            self._chain.restore(arrays)
+            self._draws.restore(header["draws"])
+        except (KeyError, ValueError, TypeError) as error:
+            raise CheckpointError(f"{self._path} does not fit this run ({error}).") from None
+        return float(header["seconds"])

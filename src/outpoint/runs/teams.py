@@ -1,0 +1,198 @@
+"""Who runs the chains: threads of this process on one shared table, or workers that share a disk.
+
+A team advances all chains to a step and waits. Whatever the team, the number of its members and
+the lengths of the pieces, the same seed gives the same draws.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from pathlib import Path
+from threading import Event
+from typing import Any, Protocol
+
+from outpoint.errors import CheckpointError
+from outpoint.kernels import n_threads
+from outpoint.runs.progress import ChainStatus
+from outpoint.runs.record import ChainRecord
+from outpoint.runs.runner import ChainRunner, RunPlan
+from outpoint.tables.view import TableView, open_view, save_view
+
+
+class Team(Protocol):
+    """Runs chains."""
+
+    round_seconds: float
+    seconds: float
+
+    @property
+    def statuses(self) -> list[ChainStatus]:
+        """How far each chain is."""
+
+    def advance_to(self, target: int) -> None:
+        """Take all chains to the step ``target``."""
+
+    def save(self, seconds: float) -> None:
+        """Write checkpoints after ``seconds`` of sampling, if there is a place for them."""
+
+    def stop(self) -> None:
+        """End what is going on, as soon as possible."""
+
+    def records(self) -> list[ChainRecord]:
+        """What the chains have recorded."""
+
+
+class ThreadTeam:
+    """Chains in threads; kernels release the interpreter's lock."""
+
+    round_seconds = 1.0
+
+    def __init__(
+        self, view: TableView, plan: RunPlan, directory: Path | None = None, run: str = ""
+    ) -> None:
+        self._stopped = Event()
+        self._directory = directory
+        self._run = run
+        self._runners = [
+            ChainRunner(view, plan, index, directory) for index in range(plan.n_chains)
+        ]
+        loaded = [runner.load(run) for runner in self._runners] if directory else [0.0]
+        self.seconds = max(loaded)
+        self._pool = ThreadPoolExecutor(min(plan.n_chains, n_threads()))
+        self._futures: list[Future[None]] = []
+
+    @property
+    def statuses(self) -> list[ChainStatus]:
+        """How far each chain is."""
+        return [runner.status for runner in self._runners]
+
+    def advance_to(self, target: int) -> None:
+        """Take all chains to the step ``target``."""
+        self._futures = [
+            self._pool.submit(runner.advance_to, target, self._stopped.is_set)
+            for runner in self._runners
+        ]
+        for future in self._futures:
+            future.result()
+
+    def save(self, seconds: float) -> None:
+        """Write all checkpoints."""
+        if self._directory is not None:
+            with explained(self._directory):
+                for runner in self._runners:
+                    runner.save(self._run, seconds)
+
+    def stop(self) -> None:
+        """Let every chain finish its piece."""
+        self._stopped.set()
+        wait_for(self._futures)
+        self._pool.shutdown()
+
+    def records(self) -> list[ChainRecord]:
+        """What the chains have recorded."""
+        return [runner.record for runner in self._runners]
+
+
+class WorkerTeam:
+    """Chains as tasks for an executor whose workers see ``directory``, such as a Dask cluster.
+
+    A task is a function of the directory, the chain and the target: it maps the table into
+    memory, loads the checkpoint, takes the steps and saves. A worker that dies loses nothing but
+    the steps since the last checkpoint, and they will be the same when taken again.
+    """
+
+    round_seconds = 5.0
+
+    def __init__(
+        self, executor: Executor, view: TableView, plan: RunPlan, directory: Path, run: str
+    ) -> None:
+        self._executor = executor
+        self._plan = plan
+        self._directory = directory
+        self._run = run
+        with explained(directory):
+            save_view(view, _table_of(directory, run))
+        self._futures: list[Future[Any]] = []
+        runners = self._load()
+        self._statuses = [runner.status for runner, _ in runners]
+        self.seconds = max(seconds for _, seconds in runners)
+
+    def advance_to(self, target: int) -> None:
+        """Take all chains to the step ``target``."""
+        self._futures = [
+            self._executor.submit(
+                advance_saved_chain,
+                str(self._directory),
+                self._plan,
+                index,
+                self._run,
+                target,
+                self.seconds,
+            )
+            for index in range(self._plan.n_chains)
+        ]
+        self._statuses = [future.result() for future in self._futures]
+
+    @property
+    def statuses(self) -> list[ChainStatus]:
+        """How far each chain is."""
+        return self._statuses
+
+    def save(self, seconds: float) -> None:
+        """Remember the time; every task has written its checkpoint."""
+        self.seconds = seconds
+
+    def stop(self) -> None:
+        """Give up what is under way; it goes back to the last checkpoints."""
+        for future in self._futures:
+            future.cancel()
+
+    def records(self) -> list[ChainRecord]:
+        """What the chains have recorded."""
+        return [runner.record for runner, _ in self._load()]
+
+    def _load(self) -> list[tuple[ChainRunner, float]]:
+        return [
+            _load_runner(self._directory, self._plan, index, self._run)
+            for index in range(self._plan.n_chains)
+        ]
+
+
+def advance_saved_chain(
+    directory: str, plan: RunPlan, index: int, run: str, target: int, seconds: float
+) -> ChainStatus:
+    """Take a chain from its checkpoint to the step ``target``, and save it there."""
+    runner, _ = _load_runner(Path(directory), plan, index, run)
+    if runner.step < target:
+        runner.advance_to(target)
+        with explained(Path(directory)):
+            runner.save(run, seconds)
+    return runner.status
+
+
+def _load_runner(directory: Path, plan: RunPlan, index: int, run: str) -> tuple[ChainRunner, float]:
+    runner = ChainRunner(open_view(_table_of(directory, run)), plan, index, directory)
+    return runner, runner.load(run)
+
+
+def _table_of(directory: Path, run: str) -> Path:
+    """Where the score table lies; a worker may remember the table of another run here."""
+    return directory / f"table-{run[:16]}"
+
+
+class explained:
+    """Turns a failure to write into a sentence that says what is left."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, OSError):
+            raise CheckpointError(
+                f"cannot write to {self._directory} ({error.strerror or error}); the last good "
+                "state is kept: make room there and continue with --resume."
+            ) from None
