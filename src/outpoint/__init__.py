@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         OutpointError,
         TooLargeError,
     )
+    from outpoint.estimator import OutpointLearner
     from outpoint.graphs import (
         Cpdag,
         Dag,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
         count_dags,
         count_members,
         random_dag,
+        read_dag,
+        write_dag,
     )
     from outpoint.learning import learn, log_score
     from outpoint.posterior import (
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
         compare_posteriors,
         load,
     )
+    from outpoint.report import plots
     from outpoint.scores import BDeu, BGe, CustomScore
 
 _HOMES = {
@@ -50,6 +54,7 @@ _HOMES = {
         "OutpointError",
         "TooLargeError",
     ),
+    "outpoint.estimator": ("OutpointLearner",),
     "outpoint.graphs": (
         "Cpdag",
         "Dag",
@@ -59,6 +64,8 @@ _HOMES = {
         "count_dags",
         "count_members",
         "random_dag",
+        "read_dag",
+        "write_dag",
     ),
     "outpoint.learning": ("learn", "log_score"),
     "outpoint.posterior": (
@@ -70,6 +77,7 @@ _HOMES = {
     ),
     "outpoint.scores": ("BDeu", "BGe", "CustomScore"),
 }
+_MODULES = {"datasets": "outpoint.data.bundled", "plots": "outpoint.report.plots"}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -87,6 +95,7 @@ __all__ = [
     "OptionError",
     "Order",
     "OutpointError",
+    "OutpointLearner",
     "Posterior",
     "TooLargeError",
     "WeightWarning",
@@ -98,14 +107,17 @@ __all__ = [
     "learn",
     "load",
     "log_score",
+    "plots",
     "random_dag",
+    "read_dag",
     "simulate",
+    "write_dag",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "datasets":
-        value = import_module("outpoint.data.bundled")
+    if name in _MODULES:
+        value = import_module(_MODULES[name])
     elif name in _HOME_OF:
         value = getattr(import_module(_HOME_OF[name]), name)
     else:

@@ -17,6 +17,7 @@ from outpoint.mcmc import check_method
 from outpoint.posterior import ExactPosterior, Posterior, RunInfo, check_writable, write_run
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.files import CHECKPOINT
+from outpoint.preparation import checked_seed, prepare
 from outpoint.runs import Progress, Report, saved_facts
 from outpoint.sampling import (
     SamplingOptions,
@@ -26,7 +27,7 @@ from outpoint.sampling import (
     workers,
 )
 from outpoint.scores import build_prior, resolve_score
-from outpoint.tables import build_table, check_max_parents
+from outpoint.scores.bge import BGeScorer
 
 METHODS = ("auto", "exact", *SAMPLERS)
 
@@ -62,6 +63,7 @@ def learn(
     overwrite: bool = False,
     resume: bool = False,
     checkpoint_seconds: float = 30.0,
+    command: str | None = None,
     progress: Report | None = None,
 ) -> Posterior:
     """Posterior over the DAGs that may have generated ``data``.
@@ -130,6 +132,8 @@ def learn(
         Directory for the results; while chains run they leave checkpoints there, so many seconds
         apart. ``resume`` continues an interrupted run bit for bit (and starts one if there is
         none), ``overwrite`` replaces an earlier run.
+    command
+        Shown in the report as the way to make the same run again.
     progress
         Called with a :class:`outpoint.runs.Progress` now and then.
 
@@ -141,23 +145,24 @@ def learn(
         check_writable(place, overwrite=overwrite, resume=resume)
         if overwrite and not resume:
             remove_checkpoints(place)
-    dataset = load_dataset(data)
-    limit = check_max_parents(dataset.n_nodes, max_parents)
-    prior = build_prior(
-        dataset.names,
+    model = prepare(
+        data,
+        score=score,
+        max_parents=max_parents,
         structure_prior=structure_prior,
         edge_prior=edge_prior,
         forbidden=forbidden,
         required=required,
         tiers=tiers,
         roots=roots,
-        max_parents=limit,
+        allow_degenerate=allow_degenerate,
     )
+    dataset = model.data
     method = _chosen_method(method, dataset, moves, memory_limit)
     options = SamplingOptions(
         method=method,
-        max_parents=limit,
-        seed=_checked_seed(seed, place if resume else None),
+        max_parents=model.max_parents,
+        seed=_seed_of(seed, place if resume else None),
         chains=chains,
         steps=steps,
         warmup=warmup,
@@ -172,9 +177,6 @@ def learn(
         out=place,
         checkpoint_seconds=checkpoint_seconds,
     )
-    chosen = resolve_score(score, dataset)
-    scorer = chosen.bind(dataset, allow_degenerate=allow_degenerate)
-    model = GaussianModel.from_scorer(scorer, dataset.names) if chosen.name == "bge" else None
     report = progress or (lambda progress: None)
 
     def info() -> RunInfo:
@@ -182,42 +184,33 @@ def learn(
             source=dataset.source,
             fingerprint=dataset.fingerprint(),
             n_observations=dataset.n_obs,
-            score=chosen.name,
+            score=model.score.name,
             structure_prior=structure_prior,
-            max_parents=limit,
+            max_parents=model.max_parents,
             method=method,
             seed=options.seed,
             version=__version__,
             elapsed_seconds=perf_counter() - started,
         )
 
+    is_gaussian = isinstance(model.scorer, BGeScorer)
+    gaussian = GaussianModel.from_scorer(model.scorer, dataset.names) if is_gaussian else None
     posterior: Posterior
     with workers(options) as pool:
         report(Progress("scoring parent sets", 0.0))
-        table = build_table(
-            dataset.names,
-            scorer,
-            prior,
-            max_parents=limit,
-            n_candidates=dataset.n_nodes - 1 if method == "exact" else n_candidates,
-            pool=pool,
-        )
+        table = model.tabulate(dataset.n_nodes - 1 if method == "exact" else n_candidates, pool)
         if method == "exact":
             stage = "summing over all DAGs"
             report(Progress(stage, 0.0))
             solution = solve(table, lambda fraction: report(Progress(stage, fraction)))
-            posterior = ExactPosterior(info(), solution, model)
+            posterior = ExactPosterior(info(), solution, gaussian)
         else:
             report(Progress("sampling", 0.0))
-            facts = {
-                "data": dataset.fingerprint(),
-                "score": repr(chosen) if chosen.name != "custom" else "custom",
-                "structure prior": structure_prior,
-                "candidates": table.candidates.shape[1],
-            }
-            posterior = sample_posterior(table, prior, options, facts, info, report, pool, model)
+            posterior = sample_posterior(
+                table, model.prior, options, model.facts, info, report, pool, gaussian
+            )
     if place is not None:
-        write_run(posterior, place, overwrite=True)
+        write_run(posterior, place, overwrite=True, data=dataset, command=command)
         if posterior.is_complete and (posterior.converged or not options.is_open_ended):
             remove_checkpoints(place)
     return posterior
@@ -247,16 +240,10 @@ def log_score(
     return total
 
 
-def _checked_seed(seed: int | None, resumed: Path | None) -> int:
+def _seed_of(seed: int | None, resumed: Path | None) -> int:
     """The given seed, that of the run to be resumed, or a fresh one."""
-    if seed is None:
-        facts = None if resumed is None else saved_facts(resumed / CHECKPOINT)
-        if facts is not None:
-            return int(facts["seed"])
-        return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise OptionError(f"a seed is a whole number from 0, not {seed!r}.")
-    return int(seed)
+    facts = saved_facts(resumed / CHECKPOINT) if seed is None and resumed is not None else None
+    return checked_seed(seed) if facts is None else int(facts["seed"])
 
 
 def _chosen_method(method: str, data: Dataset, moves: Any, memory_limit: float | None) -> str:

@@ -28,6 +28,7 @@ from outpoint.posterior import RunInfo, SampledPosterior
 from outpoint.posterior.diagnostics import quick_rhat
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.files import CHECKPOINT
+from outpoint.preparation import checked_count
 from outpoint.runs import (
     Budget,
     ChainRecord,
@@ -82,10 +83,8 @@ class SamplingOptions:
     def __post_init__(self) -> None:
         for name, least in (("chains", 1), ("steps", 1), ("warmup", 0), ("draws", 1)):
             value = getattr(self, name)
-            if value is None and name in ("steps", "warmup"):
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise OptionError(f"{name} is a whole number from {least}, not {value!r}.")
+            if value is not None or name in ("chains", "draws"):
+                checked_count(value, name, least)
         if self.engine not in ENGINES:
             raise OptionError(f"unknown engine {self.engine!r}: choose threads or dask.")
         if self.scheduler is not None and self.engine != "dask":
@@ -219,7 +218,7 @@ def sample_posterior(
             is_complete=ending != "interrupted",
         )
 
-    with _team(view, plan, options.out, _all_facts(facts, plan), pool) as team:
+    with _team(view, plan, options.out, _all_facts(facts, view, plan), pool) as team:
         ending = drive(
             team,
             plan,
@@ -263,13 +262,14 @@ def _team(
             yield WorkerTeam(pool, view, plan, directory, run)
 
 
-def _all_facts(facts: dict[str, Any], plan: RunPlan) -> dict[str, Any]:
+def _all_facts(facts: dict[str, Any], view: TableView, plan: RunPlan) -> dict[str, Any]:
     """Everything that decides the draws, as JSON."""
     settings = asdict(plan.settings)
     moves = settings.pop("moves")
     del settings["n_draws"]
     return facts | {
         "version": __version__,
+        "candidates": view.candidates.tolist(),
         "seed": plan.seed,
         "chains": plan.n_chains,
         "draws": plan.n_draws,

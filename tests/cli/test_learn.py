@@ -25,7 +25,7 @@ KEYS = {
     "seed",
     "version",
 }
-FILES = ["edges.csv", "map.dot", "posterior.nc", "summary.json"]
+FILES = ["edges.csv", "map.dot", "posterior.nc", "report.html", "summary.json"]
 
 
 def strict_json(text: str) -> dict[str, Any]:
@@ -103,7 +103,8 @@ def test_printed_summary(run: Run) -> None:
     assert len({frozenset((a, b)) for a, _, b in pairs}) == 15, "each pair once"
     assert (
         lines[-1]
-        == "Files     outpoint-run-boston/ (edges.csv, map.dot, posterior.nc, summary.json)"
+        == "Files     outpoint-run-boston/ (edges.csv, map.dot, posterior.nc, "
+        "report.html, summary.json)"
     )
     assert "at most 1 parent\n" in run("learn", "data.csv", "--max-parents", "1").out
     assert all(line == line.rstrip() for line in lines)

@@ -11,9 +11,15 @@ from typing import Any, cast
 
 import typer
 
+from outpoint.cli.compare import compare
 from outpoint.cli.datasets import datasets
+from outpoint.cli.effects import effects
+from outpoint.cli.export import export
 from outpoint.cli.interruption import Interrupted, treat_termination_as_interruption
 from outpoint.cli.learn import learn
+from outpoint.cli.report import report
+from outpoint.cli.score import score
+from outpoint.cli.simulate import simulate
 from outpoint.cli.text import printable
 from outpoint.errors import OutpointError
 
@@ -28,8 +34,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(learn)
-app.command()(datasets)
+for command in (learn, score, simulate, compare, effects, report, export, datasets):
+    app.command()(command)
 
 
 def _show_version(wanted: bool) -> None:

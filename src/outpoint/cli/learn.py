@@ -1,29 +1,22 @@
 """``outpoint learn``: from a table to the posterior, its files and a short summary."""
 
-import csv
-from collections.abc import Sequence
+import shlex
+import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from outpoint.cli import options
 from outpoint.cli.interruption import Interrupted
+from outpoint.cli.options import MODEL, OUTPUT
 from outpoint.errors import OptionError
 
-MODEL = "Model"
 SAMPLING = "Sampling (where the posterior is not exact)"
-KNOWLEDGE = "Background knowledge"
-OUTPUT = "Output"
 
 
 def learn(
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="CSV, TSV or space-separated file with a header, or a bundled data set.",
-        ),
-    ],
+    data: options.Data,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -48,9 +41,7 @@ def learn(
             rich_help_panel=OUTPUT,
         ),
     ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print only errors.", rich_help_panel=OUTPUT)
-    ] = False,
+    quiet: options.Quiet = False,
     json: Annotated[
         bool,
         typer.Option(
@@ -66,26 +57,9 @@ def learn(
             rich_help_panel=MODEL,
         ),
     ] = "auto",
-    score: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="auto, bge (continuous) or bdeu (categorical).",
-            rich_help_panel=MODEL,
-        ),
-    ] = "auto",
-    max_parents: Annotated[
-        int | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Most parents of a node (default: no limit up to 20 variables, else 3).",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(metavar="NUMBER", help="Seed of all randomness.", rich_help_panel=MODEL),
-    ] = None,
+    score: options.Score = "auto",
+    max_parents: options.MaxParents = None,
+    seed: options.Seed = None,
     chains: Annotated[
         int,
         typer.Option(metavar="NUMBER", help="Number of chains.", rich_help_panel=SAMPLING),
@@ -143,89 +117,17 @@ def learn(
         int,
         typer.Option(metavar="NUMBER", help="DAGs kept of each chain.", rich_help_panel=SAMPLING),
     ] = 1000,
-    standardize: Annotated[
-        bool,
-        typer.Option(
-            "--standardize", help="BGe: centre and scale every column first.", rich_help_panel=MODEL
-        ),
-    ] = False,
-    equivalent_sample_size: Annotated[
-        float | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="BDeu: weight of the prior, in observations (default 1).",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    types: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--type",
-            metavar="[COLUMN=]KIND",
-            help="continuous or categorical, for all columns or as COLUMN=KIND; repeatable.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    separator: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHARACTER",
-            help="What separates the columns of the file, if it is not recognised.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    structure_prior: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="uniform, or fair: equal weight for each number of parents.",
-            rich_help_panel=KNOWLEDGE,
-        ),
-    ] = "uniform",
-    edge_prior: Annotated[
-        float | None,
-        typer.Option(
-            metavar="NUMBER", help="Prior probability of every edge.", rich_help_panel=KNOWLEDGE
-        ),
-    ] = None,
-    forbid: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="EDGE",
-            help="Edge that no DAG has, as 'A->B'; repeatable.",
-            rich_help_panel=KNOWLEDGE,
-        ),
-    ] = None,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="EDGE",
-            help="Edge that every DAG has, as 'A->B'; repeatable.",
-            rich_help_panel=KNOWLEDGE,
-        ),
-    ] = None,
-    tier: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Comma-separated group of variables; repeat from causes to effects.",
-            rich_help_panel=KNOWLEDGE,
-        ),
-    ] = None,
-    root: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Variable without parents; repeatable.", rich_help_panel=KNOWLEDGE
-        ),
-    ] = None,
-    allow_degenerate: Annotated[
-        bool,
-        typer.Option(
-            "--allow-degenerate",
-            help="Go on with constant or identical columns or fewer rows than columns.",
-            rich_help_panel=MODEL,
-        ),
-    ] = False,
+    standardize: options.Standardize = False,
+    equivalent_sample_size: options.EquivalentSampleSize = None,
+    types: options.Types = None,
+    separator: options.Separator = None,
+    structure_prior: options.Prior = "uniform",
+    edge_prior: options.EdgePrior = None,
+    forbid: options.Forbid = None,
+    require: options.Require = None,
+    tier: options.Tier = None,
+    root: options.Root = None,
+    allow_degenerate: options.AllowDegenerate = False,
 ) -> None:
     """Compute the posterior over the DAGs that may have generated DATA.
 
@@ -240,14 +142,16 @@ def learn(
 
     if resume and out is None:
         raise OptionError("--resume needs the directory of the run (--out).")
-    dataset = load_dataset(data, types=_parse_types(types), separator=_parse_separator(separator))
+    dataset = load_dataset(
+        data, types=options.parse_types(types), separator=options.parse_separator(separator)
+    )
     directory = _free_directory(data) if out is None else out
     check_writable(directory, overwrite=overwrite, resume=resume)
     takes_long = dataset.n_nodes > 16 or method not in ("auto", "exact")
     with RunProgress(shown=not quiet and takes_long) as progress, resumable(directory):
         posterior = learn_posterior(
             dataset,
-            score=_score(score, standardize, equivalent_sample_size),
+            score=options.parse_score(score, standardize, equivalent_sample_size),
             method=method,
             chains=chains,
             steps=steps,
@@ -264,11 +168,9 @@ def learn(
             seed=seed,
             structure_prior=structure_prior,
             edge_prior=edge_prior,
-            forbidden=[_parse_edge(edge, dataset.names) for edge in forbid or ()],
-            required=[_parse_edge(edge, dataset.names) for edge in require or ()],
-            tiers=[_parse_group(group) for group in tier] if tier else None,
-            roots=root or (),
+            **options.knowledge(dataset.names, forbid, require, tier, root),
             allow_degenerate=allow_degenerate,
+            command=shlex.join(["outpoint", *sys.argv[1:]]),
             progress=progress,
         )
     if json:
@@ -291,60 +193,3 @@ def _free_directory(data: str) -> Path:
         directory = Path(f"{first}-{number}")
         number += 1
     return directory
-
-
-def _parse_types(types: list[str] | None) -> Any:
-    if not types:
-        return None
-    if len(types) == 1 and "=" not in types[0]:
-        return types[0]
-    chosen = {}
-    for item in types:
-        column, separator, kind = item.rpartition("=")
-        if not separator:
-            raise OptionError(f"--type takes KIND once, or COLUMN=KIND, not {item!r}.")
-        chosen[column] = kind
-    return chosen
-
-
-def _parse_separator(text: str | None) -> str | None:
-    return "\t" if text in ("tab", "\\t") else text
-
-
-def _parse_edge(text: str, names: Sequence[str]) -> tuple[str, str]:
-    """Parent and child of 'A->B'; names that hold an arrow themselves are tried at each arrow."""
-    parts = text.split("->")
-    splits = [
-        ("->".join(parts[:i]).strip(), "->".join(parts[i:]).strip()) for i in range(1, len(parts))
-    ]
-    known = [split for split in splits if split[0] in names and split[1] in names]
-    edge = (known or splits or [("", "")])[0]
-    if not edge[0] or not edge[1]:
-        raise OptionError(f"an edge is written 'A->B', not {text!r}.")
-    return edge
-
-
-def _parse_group(text: str) -> list[str]:
-    """Names separated by commas; a name that holds a comma is put in double quotes."""
-    fields = next(csv.reader([text], skipinitialspace=True), [])
-    group = [name.strip() for name in fields if name.strip()]
-    if not group:
-        raise OptionError(f"a tier is a list of columns such as 'age,sex', not {text!r}.")
-    return group
-
-
-def _score(name: str, standardize: bool, equivalent_sample_size: float | None) -> Any:
-    """A score by name, or with its settings where some are given."""
-    from outpoint.scores import BDeu, BGe
-
-    if standardize and equivalent_sample_size is not None:
-        raise OptionError("--standardize belongs to bge, --equivalent-sample-size to bdeu.")
-    if standardize:
-        if name not in ("auto", "bge"):
-            raise OptionError(f"--standardize belongs to the score bge, not {name}.")
-        return BGe(standardize=True)
-    if equivalent_sample_size is not None:
-        if name not in ("auto", "bdeu"):
-            raise OptionError(f"--equivalent-sample-size belongs to the score bdeu, not {name}.")
-        return BDeu(equivalent_sample_size=equivalent_sample_size)
-    return name

@@ -1,6 +1,7 @@
 """What ``outpoint learn`` shows in the end: a summary that fits a screen."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -11,19 +12,28 @@ from outpoint.data import Dataset
 from outpoint.posterior import Posterior, SampledPosterior
 from outpoint.posterior.files import RUN_FILES
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 N_EDGES_SHOWN = 15
 LABEL_WIDTH = 10
 PROBABILITIES_WIDTH = 28
 FILE_WIDTH = 10_000
 """In a file or a pipe nothing is cut to the width of a screen."""
-SCORE_NAMES = {"bge": "BGe", "bdeu": "BDeu"}
+SCORE_NAMES = {"bge": "BGe", "bdeu": "BDeu", "bic": "BIC"}
+
+
+def make_console() -> Console:
+    """Standard output; in a file or a pipe it is as wide as its lines."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = FILE_WIDTH
+    return console
 
 
 def print_summary(posterior: Posterior, data: Dataset, directory: Path, asked_method: str) -> None:
     """Data, model, evidence, strongest edges, verdict, files."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = FILE_WIDTH
+    console = make_console()
     info = posterior.info
     kind = "continuous" if data.is_continuous else "categorical"
     score = SCORE_NAMES.get(info.score, info.score)
@@ -43,12 +53,12 @@ def print_summary(posterior: Posterior, data: Dataset, directory: Path, asked_me
         best += f", probability {posterior.map_probability:.3g}"
     lines["Best DAG"] = best
     for label, line in lines.items():
-        _print_line(console, label, line)
+        print_line(console, label, line)
     console.print()
     console.print(_strongest_edges(posterior, console.width))
     console.print()
-    _print_line(console, "Verdict", posterior.verdict)
-    _print_line(console, "Files", f"{directory}/ ({', '.join(RUN_FILES)})")
+    print_line(console, "Verdict", posterior.verdict)
+    print_line(console, "Files", f"{directory}/ ({', '.join(RUN_FILES)})")
 
 
 def _chains(posterior: Posterior) -> str:
@@ -61,10 +71,29 @@ def _seconds(elapsed: float | None) -> str:
     return "" if elapsed is None else f", {elapsed:.2f} s"
 
 
-def _print_line(console: Console, label: str, line: str) -> None:
+def print_line(console: Console, label: str, line: str) -> None:
+    """A label and what it says, in one line."""
     console.print(
         Text.assemble((f"{label:<{LABEL_WIDTH}}", "bold"), printable(line)), soft_wrap=True
     )
+
+
+def print_table(console: Console, frame: "pd.DataFrame", title: str) -> None:
+    """A few rows of a table, numbers to three decimals."""
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
+    for name in frame.columns:
+        table.add_column(
+            str(name), justify="left" if frame[name].dtype.kind not in "fi" else "right"
+        )
+    for row in frame.to_numpy().tolist():
+        table.add_row(
+            *(
+                f"{cell:.3f}" if isinstance(cell, float) else Text(_clip(str(cell), console.width))
+                for cell in row
+            )
+        )
+    console.print(table)
+    console.print()
 
 
 def _strongest_edges(posterior: Posterior, width: int) -> Table:

@@ -8,6 +8,7 @@ from outpoint.graphs.counting import (
 )
 from outpoint.graphs.cpdag import Cpdag
 from outpoint.graphs.dag import Dag
+from outpoint.graphs.files import read_dag, write_dag
 from outpoint.graphs.members import count_members
 from outpoint.graphs.metrics import EdgeCounts, GraphComparison, compare_graphs
 from outpoint.graphs.order import Order, count_linear_extensions
@@ -30,4 +31,6 @@ __all__ = [
     "count_members",
     "enumerate_dags",
     "random_dag",
+    "read_dag",
+    "write_dag",
 ]

@@ -10,7 +10,7 @@ chain jumps at its end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,7 @@ SCORE_TOLERANCE = 1e-6
 """Log scores closer than this are the same."""
 
 RUN_LONGER = "run longer (more steps)"
+OTHER_METHOD = f"{RUN_LONGER} or use method 'mcmc'"
 ORDER_BIAS = (
     "Order MCMC is biased towards DAGs with many linear extensions, however long it runs: use "
     "method 'mcmc' for the posterior."
@@ -74,6 +75,7 @@ class _Evidence:
     groups: tuple[tuple[int, ...], ...]
     frozen: tuple[int, ...]
     limits: Limits
+    advice: str = RUN_LONGER
 
 
 def assess(
@@ -84,16 +86,19 @@ def assess(
     *,
     frozen_chains: Iterable[int] = (),
     method_is_biased: bool = False,
+    method_is_best: bool = False,
     limits: Limits | None = None,
 ) -> Assessment:
     """Judge a run.
 
     ``edge_series`` (chain, batch, edge) are batch means of the edges named ``edge_names`` (such
     as ``"rm -> medv"``), ``log_scores`` and ``n_edges`` (chain, draw) those of the DAGs drawn.
-    ``frozen_chains`` are the chains that never accepted a move.
+    ``frozen_chains`` are the chains that never accepted a move; only a method that is not the best
+    one is advised against.
     """
     limits = limits or Limits()
     evidence = _gather(edge_series, edge_names, log_scores, n_edges, frozen_chains, limits)
+    evidence = replace(evidence, advice=RUN_LONGER if method_is_best else OTHER_METHOD)
     n_chains = len(evidence.means)
     problem = _first_problem(evidence)
     if problem:
@@ -190,7 +195,7 @@ def _first_problem(evidence: _Evidence) -> str:
         else:
             they = "it" if len(evidence.frozen) == 1 else "they"
             who = f"{_chains(evidence.frozen)} never left the DAG {they}"
-        return f"not converged: {who} started from; {RUN_LONGER} or use method 'mcmc'."
+        return f"not converged: {who} started from; {evidence.advice}."
     if n_chains == 1:
         return (
             "unknown: a single chain cannot show whether it has converged; run several chains."
@@ -203,7 +208,7 @@ def _first_problem(evidence: _Evidence) -> str:
             f"chance; {RUN_LONGER}."
         )
     if len(evidence.groups) > 1:
-        return f"not converged: {_disagreement(evidence)}; {RUN_LONGER} or use method 'mcmc'."
+        return f"not converged: {_disagreement(evidence)}; {evidence.advice}."
     if evidence.edges.status.size and evidence.edges.status.flat[0] == Status.SHORT:
         return f"unknown: {n_batches} batches are too few to judge; {RUN_LONGER}."
     return _stuck_apart(evidence) or _late(evidence) or _rhat_or_ess(evidence)
@@ -265,8 +270,7 @@ def _stuck_apart(evidence: _Evidence) -> str:
     )
     return (
         "not converged: every chain stays at a value of its own for "
-        f"{apart.size} edge{'s' if apart.size > 1 else ''} ({shown}); {RUN_LONGER} or use method "
-        "'mcmc'."
+        f"{apart.size} edge{'s' if apart.size > 1 else ''} ({shown}); {evidence.advice}."
     )
 
 

@@ -1,4 +1,4 @@
-"""A run on disk: ``edges.csv``, ``map.dot``, ``posterior.nc`` and ``summary.json`` in a directory.
+"""A run on disk: table of edges, best DAG, draws, report and summary in one directory.
 
 A new directory appears complete or not at all: everything is written beside it and renamed. In a
 directory that is there already (empty, or an earlier run to be replaced) the finished files are
@@ -11,10 +11,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from outpoint.data import Dataset
 from outpoint.errors import OptionError
 from outpoint.posterior.posterior import Posterior
 
-RUN_FILES = ("edges.csv", "map.dot", "posterior.nc", "summary.json")
+RUN_FILES = ("edges.csv", "map.dot", "posterior.nc", "report.html", "summary.json")
 """Everything a run consists of, in the order in which it is moved into place."""
 
 EDGE_COLUMNS = ["parent", "child", "probability", "mcse", "rhat", "ess", "status"]
@@ -55,8 +56,15 @@ def check_writable(directory: Path, *, overwrite: bool, resume: bool = False) ->
         raise OptionError(_failure(directory, error)) from None
 
 
-def write_run(posterior: Posterior, directory: Path, *, overwrite: bool = False) -> None:
-    """Write the run to ``directory``."""
+def write_run(
+    posterior: Posterior,
+    directory: Path,
+    *,
+    overwrite: bool = False,
+    data: Dataset | None = None,
+    command: str | None = None,
+) -> None:
+    """Write the run to ``directory``; ``data`` and ``command`` are described in its report."""
     check_writable(directory, overwrite=overwrite)
     summary = json.dumps(summarize(posterior), indent=2, ensure_ascii=False, allow_nan=False)
     try:
@@ -69,6 +77,7 @@ def write_run(posterior: Posterior, directory: Path, *, overwrite: bool = False)
             edges.to_csv(staging / "edges.csv", index=False, lineterminator="\n")
             (staging / "map.dot").write_text(posterior.map_dag.to_dot(), encoding="utf-8")
             posterior.save(staging / "posterior.nc")
+            posterior.report(staging / "report.html", data=data, command=command)
             (staging / "summary.json").write_text(summary + "\n", encoding="utf-8")
             _publish(staging, directory)
     except OSError as error:

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,16 +22,26 @@ from outpoint.posterior.draws import Booleans, Draws, Floats, WeightedGraphs
 from outpoint.posterior.estimates import Estimate, estimate_mean, evaluate
 from outpoint.posterior.feature_parser import parse_feature
 from outpoint.posterior.features import Adjacent, Edge, Feature, Not
-from outpoint.posterior.summaries import average_cpdags, tabulate_cpdags, tabulate_dags
+from outpoint.posterior.summaries import (
+    average_blankets,
+    average_cpdags,
+    tabulate_cpdags,
+    tabulate_dags,
+)
 
 if TYPE_CHECKING:
+    import os
+
     import pandas as pd
     import xarray as xr
 
+    from outpoint.data import Dataset
     from outpoint.posterior.effects import CausalEffects, GaussianModel
     from outpoint.posterior.reweighting import By, WeightedPosterior
 
 FeatureFunction = Callable[[Dag], Any]
+
+N_EDGES_IN_NOTEBOOK = 10
 
 
 @dataclass(frozen=True)
@@ -187,6 +199,11 @@ class Posterior(ABC):
         """Probability that the CPDAG has an undirected (reversible) edge; symmetric."""
         return self._square(self._cpdags[1], "parent", "child")
 
+    @property
+    def blanket_probabilities(self) -> pd.DataFrame:
+        """Probability that a variable is in the Markov blanket of another; symmetric."""
+        return self._square(average_blankets(self._graphs()), "variable", "blanket")
+
     def top_dags(self, n: int = 10) -> pd.DataFrame:
         """The most probable DAGs: graph, probability, cumulative, log_score.
 
@@ -287,6 +304,40 @@ class Posterior(ABC):
     def _cpdags(self) -> tuple[Floats, Floats]:
         """Probabilities of compelled and of undirected edges."""
         return average_cpdags(self._graphs())
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        command: str | None = None,
+        data: Dataset | None = None,
+    ) -> Path:
+        """Write an interactive report, one HTML file that needs nothing else; returns its path.
+
+        ``command`` is shown as the way to repeat the run, ``data`` adds a summary of the columns.
+        """
+        # By name: the report is built on top of posteriors, which must not depend on it.
+        written: Path = import_module("outpoint.report").write_report(
+            self, path, command=command, data=data
+        )
+        return written
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the verdict and the strongest edges."""
+        edges = self._edges()
+        n = len(edges)
+        ranked = np.argsort(-edges, axis=None, kind="stable")[: min(N_EDGES_IN_NOTEBOOK, n * n - n)]
+        rows = "".join(
+            f"<tr><td>{escape(self.names[u])}</td><td>{escape(self.names[v])}</td>"
+            f"<td>{edges[u, v]:.3f}</td><td>{edges[v, u]:.3f}</td></tr>"
+            for u, v in zip(*np.unravel_index(ranked, edges.shape), strict=True)
+            if u != v
+        )
+        return (
+            f"<div><p><b>{escape(repr(self))}</b><br>{escape(self.verdict)}</p><table><thead><tr>"
+            "<th>parent</th><th>child</th><th>P(edge)</th><th>P(reversed)</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table></div>"
+        )
 
     def _as_graphs(self, adjacencies: Booleans) -> Iterator[Dag]:
         for adjacency in adjacencies.reshape(-1, len(self.names), len(self.names)):

@@ -128,6 +128,7 @@ class SampledPosterior(Posterior):
                 chain for chain, record in enumerate(self.records) if not record.accepted.any()
             ],
             method_is_biased=self.method == "order",
+            method_is_best=self.method == "mcmc",
         )
 
     def acceptance(self) -> pd.DataFrame:

@@ -1,0 +1,102 @@
+"""``outpoint compare``: two runs, or a run and the true DAG."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from outpoint.cli import options
+
+if TYPE_CHECKING:
+    from outpoint.posterior import Posterior
+
+GRAPH_SUFFIXES = (".dot", ".gv", ".graphml", ".xml", ".csv")
+N_SHOWN = 10
+
+
+def compare(
+    run: options.Run,
+    other: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OTHER", help="Another run, or the true DAG: .dot, .graphml or .csv."
+        ),
+    ],
+    threshold: Annotated[
+        float,
+        typer.Option(metavar="NUMBER", help="Probability from which an edge counts as found."),
+    ] = 0.5,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Compare the edge probabilities of two runs, or a run with the true DAG.
+
+    Example: outpoint compare outpoint-run-data truth.dot
+    """
+    from outpoint.graphs import read_dag
+    from outpoint.posterior import load
+
+    posterior = load(run)
+    if other.suffix.lower() in GRAPH_SUFFIXES and other.is_file():
+        _compare_with_graph(posterior, read_dag(other, posterior.names), threshold, quiet, json)
+    else:
+        _compare_runs(posterior, load(other), quiet, json)
+
+
+def _compare_runs(first: "Posterior", second: "Posterior", quiet: bool, json: bool) -> None:
+    from outpoint.cli.output import frame_to_rows, print_json
+    from outpoint.cli.summary import make_console, print_line, print_table
+    from outpoint.posterior import compare_posteriors
+
+    found = compare_posteriors(first, second)
+    if json:
+        print_json(
+            {
+                "largest_difference": found.largest_difference,
+                "mean_absolute_difference": found.mean_absolute_difference,
+                "correlation": found.correlation,
+                "edges": frame_to_rows(found.edges),
+            }
+        )
+    elif quiet:
+        typer.echo(f"{found.largest_difference!r}")
+    else:
+        console = make_console()
+        print_table(console, found.edges.head(N_SHOWN), "largest differences")
+        print_line(
+            console,
+            "Agreement",
+            f"largest difference {found.largest_difference:.4f}, mean "
+            f"{found.mean_absolute_difference:.4f}, correlation {found.correlation:.4f}",
+        )
+
+
+def _compare_with_graph(
+    posterior: "Posterior", truth: Any, threshold: float, quiet: bool, json: bool
+) -> None:
+    from outpoint.cli.output import print_json
+    from outpoint.cli.summary import make_console, print_line
+
+    found = posterior.compare(truth, threshold)
+    if json:
+        print_json(asdict(found))
+        return
+    if quiet:
+        typer.echo(f"{found.expected_shd!r}")
+        return
+    console = make_console()
+    print_line(
+        console,
+        "Distance",
+        f"expected SHD {found.expected_shd:.2f} between CPDAGs, "
+        f"{found.expected_shd_dag:.2f} between DAGs",
+    )
+    for label, part in (("Edges", found.directed), ("Skeleton", found.skeleton)):
+        print_line(
+            console,
+            label,
+            f"AUROC {part.auroc:.3f}, AUPRC {part.auprc:.3f}; at {threshold:g}: "
+            f"TPR {part.counts.recall:.3f}, FPR {part.counts.false_positive_rate:.3f}, "
+            f"precision {part.counts.precision:.3f}",
+        )

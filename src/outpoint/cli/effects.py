@@ -1,0 +1,76 @@
+"""``outpoint effects``: causal effects from a run on continuous data."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from outpoint.cli import options
+
+N_SHOWN = 20
+
+
+def effects(
+    run: options.Run,
+    cause: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only effects of this variable.")
+    ] = None,
+    effect: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only effects on this variable.")
+    ] = None,
+    draws: Annotated[
+        int, typer.Option(metavar="NUMBER", help="DAGs to draw, each with new coefficients.")
+    ] = 2000,
+    level: Annotated[
+        float, typer.Option(metavar="NUMBER", help="Probability of the intervals.")
+    ] = 0.95,
+    units: Annotated[
+        str, typer.Option(metavar="NAME", help="original, or sd: standard deviations.")
+    ] = "original",
+    seed: options.Seed = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write all pairs to this CSV file."),
+    ] = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Total causal effects of every variable on every other, averaged over DAGs and parameters.
+
+    Example: outpoint effects outpoint-run-boston --effect medv
+    """
+    from outpoint.cli.output import check_file, frame_to_rows, print_json, write_text
+    from outpoint.cli.summary import make_console, print_line, print_table
+    from outpoint.errors import OptionError
+    from outpoint.posterior import load
+
+    check_file(out)
+    posterior = load(run)
+    for name in (cause, effect):
+        if name is not None and name not in posterior.names:
+            raise OptionError(f"{name!r} is not one of the variables of the run.")
+    found = posterior.causal_effects(n_draws=draws, seed=seed, level=level, units=units)
+    table = found.table()
+    if cause is not None:
+        table = table[table["cause"] == cause]
+    if effect is not None:
+        table = table[table["effect"] == effect]
+    if out is not None:
+        write_text(out, table.to_csv(index=False, lineterminator="\n"))
+    if json:
+        print_json(
+            {
+                "units": units,
+                "level": level,
+                "n_draws": found.n_draws,
+                "effects": frame_to_rows(table),
+            }
+        )
+    elif not quiet:
+        console = make_console()
+        shown = table.reindex(table["mean"].abs().sort_values(ascending=False).index)
+        shown = shown.sort_values("probability", ascending=False, kind="stable").head(N_SHOWN)
+        print_table(console, shown, "strongest effects")
+        print_line(console, "Verdict", posterior.verdict)
+        if out is not None:
+            print_line(console, "File", str(out))

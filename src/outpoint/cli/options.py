@@ -1,0 +1,209 @@
+"""Options that several commands share, declared once, and what their text means."""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from outpoint.errors import OptionError
+
+MODEL = "Model"
+KNOWLEDGE = "Background knowledge"
+OUTPUT = "Output"
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="CSV, TSV or space-separated file with a header, or a bundled data set.",
+    ),
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print only errors.", rich_help_panel=OUTPUT)
+]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print the result as JSON instead.", rich_help_panel=OUTPUT),
+]
+Run = Annotated[
+    Path,
+    typer.Argument(metavar="RUN", help="Directory of a run, or a file of Posterior.save."),
+]
+Score = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="auto, bge (continuous), bdeu (categorical) or bic (either kind).",
+        rich_help_panel=MODEL,
+    ),
+]
+MaxParents = Annotated[
+    int | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="Most parents of a node (default: no limit up to 20 variables, else 3).",
+        rich_help_panel=MODEL,
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(metavar="NUMBER", help="Seed of all randomness.", rich_help_panel=MODEL),
+]
+Standardize = Annotated[
+    bool,
+    typer.Option(
+        "--standardize", help="BGe: centre and scale every column first.", rich_help_panel=MODEL
+    ),
+]
+EquivalentSampleSize = Annotated[
+    float | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="BDeu: weight of the prior, in observations (default 1).",
+        rich_help_panel=MODEL,
+    ),
+]
+Types = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type",
+        metavar="[COLUMN=]KIND",
+        help="continuous or categorical, for all columns or as COLUMN=KIND; repeatable.",
+        rich_help_panel=MODEL,
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="What separates the columns of the file, if it is not recognised.",
+        rich_help_panel=MODEL,
+    ),
+]
+AllowDegenerate = Annotated[
+    bool,
+    typer.Option(
+        "--allow-degenerate",
+        help="Go on with constant or identical columns or fewer rows than columns.",
+        rich_help_panel=MODEL,
+    ),
+]
+Prior = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="uniform, or fair: equal weight for each number of parents.",
+        rich_help_panel=KNOWLEDGE,
+    ),
+]
+EdgePrior = Annotated[
+    float | None,
+    typer.Option(
+        metavar="NUMBER", help="Prior probability of every edge.", rich_help_panel=KNOWLEDGE
+    ),
+]
+Forbid = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="EDGE",
+        help="Edge that no DAG has, as 'A->B'; repeatable.",
+        rich_help_panel=KNOWLEDGE,
+    ),
+]
+Require = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="EDGE",
+        help="Edge that every DAG has, as 'A->B'; repeatable.",
+        rich_help_panel=KNOWLEDGE,
+    ),
+]
+Tier = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Comma-separated group of variables; repeat from causes to effects.",
+        rich_help_panel=KNOWLEDGE,
+    ),
+]
+Root = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME", help="Variable without parents; repeatable.", rich_help_panel=KNOWLEDGE
+    ),
+]
+
+
+def knowledge(
+    names: Sequence[str],
+    forbid: list[str] | None,
+    require: list[str] | None,
+    tier: list[str] | None,
+    root: list[str] | None,
+) -> dict[str, Any]:
+    """Background knowledge as the Python interface takes it."""
+    return {
+        "forbidden": [parse_edge(edge, names) for edge in forbid or ()],
+        "required": [parse_edge(edge, names) for edge in require or ()],
+        "tiers": [parse_group(group) for group in tier] if tier else None,
+        "roots": root or (),
+    }
+
+
+def parse_types(types: list[str] | None) -> Any:
+    if not types:
+        return None
+    if len(types) == 1 and "=" not in types[0]:
+        return types[0]
+    chosen = {}
+    for item in types:
+        column, separator, kind = item.rpartition("=")
+        if not separator:
+            raise OptionError(f"--type takes KIND once, or COLUMN=KIND, not {item!r}.")
+        chosen[column] = kind
+    return chosen
+
+
+def parse_separator(text: str | None) -> str | None:
+    return "\t" if text in ("tab", "\\t") else text
+
+
+def parse_edge(text: str, names: Sequence[str]) -> tuple[str, str]:
+    """Parent and child of 'A->B'; names that hold an arrow themselves are tried at each arrow."""
+    parts = text.split("->")
+    splits = [
+        ("->".join(parts[:i]).strip(), "->".join(parts[i:]).strip()) for i in range(1, len(parts))
+    ]
+    known = [split for split in splits if split[0] in names and split[1] in names]
+    edge = (known or splits or [("", "")])[0]
+    if not edge[0] or not edge[1]:
+        raise OptionError(f"an edge is written 'A->B', not {text!r}.")
+    return edge
+
+
+def parse_group(text: str) -> list[str]:
+    """Names separated by commas; a name that holds a comma is put in double quotes."""
+    fields = next(csv.reader([text], skipinitialspace=True), [])
+    group = [name.strip() for name in fields if name.strip()]
+    if not group:
+        raise OptionError(f"a tier is a list of columns such as 'age,sex', not {text!r}.")
+    return group
+
+
+def parse_score(name: str, standardize: bool, equivalent_sample_size: float | None) -> Any:
+    """A score by name, or with its settings where some are given."""
+    from outpoint.scores import BDeu, BGe
+
+    if standardize and equivalent_sample_size is not None:
+        raise OptionError("--standardize belongs to bge, --equivalent-sample-size to bdeu.")
+    if standardize:
+        if name not in ("auto", "bge"):
+            raise OptionError(f"--standardize belongs to the score bge, not {name}.")
+        return BGe(standardize=True)
+    if equivalent_sample_size is not None:
+        if name not in ("auto", "bdeu"):
+            raise OptionError(f"--equivalent-sample-size belongs to the score bdeu, not {name}.")
+        return BDeu(equivalent_sample_size=equivalent_sample_size)
+    return name

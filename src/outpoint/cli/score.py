@@ -1,0 +1,73 @@
+"""``outpoint score``: the log score of one DAG."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from outpoint.cli import options
+
+
+def score(
+    data: options.Data,
+    graph: Annotated[
+        Path,
+        typer.Argument(
+            metavar="GRAPH", help="The DAG: .dot, .graphml, or .csv (adjacency matrix or edges)."
+        ),
+    ],
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    score: options.Score = "auto",
+    standardize: options.Standardize = False,
+    equivalent_sample_size: options.EquivalentSampleSize = None,
+    types: options.Types = None,
+    separator: options.Separator = None,
+    structure_prior: options.Prior = "uniform",
+    edge_prior: options.EdgePrior = None,
+    allow_degenerate: options.AllowDegenerate = False,
+) -> None:
+    """Log score of a DAG, prior included, and how far it is from the graph without edges.
+
+    Example: outpoint score boston outpoint-run-boston/map.dot
+    """
+    from outpoint.cli.output import print_json
+    from outpoint.cli.summary import SCORE_NAMES, make_console, print_line
+    from outpoint.data import load_dataset
+    from outpoint.graphs import Dag, read_dag
+    from outpoint.learning import log_score
+    from outpoint.scores import resolve_score
+
+    dataset = load_dataset(
+        data, types=options.parse_types(types), separator=options.parse_separator(separator)
+    )
+    dag = read_dag(graph, dataset.names)
+    chosen = resolve_score(options.parse_score(score, standardize, equivalent_sample_size), dataset)
+    settings: dict[str, Any] = {
+        "structure_prior": structure_prior,
+        "edge_prior": edge_prior,
+        "allow_degenerate": allow_degenerate,
+    }
+    found = log_score(dataset, dag, chosen, **settings)
+    empty = log_score(dataset, Dag.empty(dataset.names), chosen, **settings)
+    if json:
+        print_json(
+            {
+                "log_score": found,
+                "empty_log_score": empty,
+                "score": chosen.name,
+                "data": dataset.source,
+                "graph": str(graph),
+                "n_nodes": dag.n_nodes,
+                "n_edges": dag.n_edges,
+            }
+        )
+    elif quiet:
+        typer.echo(f"{found!r}")
+    else:
+        console = make_console()
+        print_line(console, "Data", f"{dataset.source}: {dataset.n_obs} observations")
+        print_line(console, "Graph", f"{graph}: {dag.n_nodes} nodes, {dag.n_edges} edges")
+        name = SCORE_NAMES.get(chosen.name, chosen.name)
+        print_line(console, "Score", f"{name}, log score {found:.4f}")
+        print_line(console, "Empty", f"{empty:.4f} without edges, {empty - found:+.4f}")

@@ -1,0 +1,97 @@
+"""From what a user gives to what engines take: the data, the score and the prior as one model."""
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from outpoint.data import Dataset, load_dataset
+from outpoint.errors import OptionError
+from outpoint.scores import (
+    FamilyScorer,
+    LocalScore,
+    StructurePrior,
+    build_prior,
+    resolve_score,
+)
+from outpoint.tables import ScoreTable, build_table, check_max_parents
+
+
+@dataclass(frozen=True)
+class Model:
+    """A checked data set with the score and the prior that every family gets."""
+
+    data: Dataset
+    score: LocalScore
+    scorer: FamilyScorer
+    prior: StructurePrior
+    max_parents: int
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What decides the scores, apart from a user's function and background knowledge."""
+        return {
+            "data": self.data.fingerprint(),
+            "score": "custom" if self.score.name == "custom" else repr(self.score),
+            "max_parents": self.max_parents,
+        }
+
+    def tabulate(self, n_candidates: int | None, pool: Executor | None = None) -> ScoreTable:
+        """Score all families; None chooses the number of candidate parents by the size."""
+        return build_table(
+            self.data.names,
+            self.scorer,
+            self.prior,
+            max_parents=self.max_parents,
+            n_candidates=n_candidates,
+            pool=pool,
+        )
+
+
+def prepare(
+    data: Any,
+    *,
+    score: Any,
+    max_parents: int | None,
+    structure_prior: str,
+    edge_prior: Any,
+    forbidden: Iterable[tuple[str, str]],
+    required: Iterable[tuple[str, str]],
+    tiers: Sequence[Sequence[str]] | None,
+    roots: Iterable[str],
+    allow_degenerate: bool,
+) -> Model:
+    """Read the data, combine prior and knowledge, and bind the score; refuse what is wrong."""
+    dataset = load_dataset(data)
+    limit = check_max_parents(dataset.n_nodes, max_parents)
+    prior = build_prior(
+        dataset.names,
+        structure_prior=structure_prior,
+        edge_prior=edge_prior,
+        forbidden=forbidden,
+        required=required,
+        tiers=tiers,
+        roots=roots,
+        max_parents=limit,
+    )
+    chosen = resolve_score(score, dataset)
+    scorer = chosen.bind(dataset, allow_degenerate=allow_degenerate)
+    return Model(dataset, chosen, scorer, prior, limit)
+
+
+def checked_seed(seed: int | None) -> int:
+    """The seed, or a fresh one if none is given."""
+    if seed is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise OptionError(f"a seed is a whole number from 0, not {seed!r}.")
+    return int(seed)
+
+
+def checked_count(value: Any, name: str, least: int) -> int:
+    """A whole number from ``least`` on."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise OptionError(f"{name} is a whole number from {least}, not {value!r}.")
+    return int(value)

@@ -1,0 +1,134 @@
+"""The facts of a run in words and short tables, for the top and the end of the report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from outpoint.posterior import Posterior, SampledPosterior
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from outpoint.data import Dataset
+
+Facts = list[tuple[str, str]]
+Rows = list[list[str]]
+
+SCORE_NAMES = {"bge": "BGe", "bdeu": "BDeu"}
+
+
+def describe_run(posterior: Posterior) -> str:
+    """The title: what was learned from what."""
+    return f"Posterior over DAGs: {posterior.info.source}"
+
+
+def list_tiles(posterior: Posterior) -> Facts:
+    """The few numbers one looks for first."""
+    info = posterior.info
+    tiles = [
+        ("variables", f"{len(posterior.names):,}"),
+        ("observations", f"{info.n_observations:,}"),
+        ("method", posterior.method),
+        ("best log score", f"{posterior.map_log_score:.3f}"),
+    ]
+    if posterior.log_evidence is not None:
+        tiles.append(("log evidence", f"{posterior.log_evidence:.3f}"))
+    if posterior.map_probability is not None:
+        tiles.append(("best DAG’s probability", f"{posterior.map_probability:.3g}"))
+    if isinstance(posterior, SampledPosterior):
+        chains = f"{posterior.n_chains} × {posterior.steps_per_chain:,}"
+        tiles.append(("chains × steps", chains))
+    return tiles
+
+
+def list_settings(posterior: Posterior) -> Facts:
+    """Everything that determines the result."""
+    info = posterior.info
+    facts = [
+        ("Data", info.source),
+        ("SHA-256 of the data", info.fingerprint),
+        ("Observations", f"{info.n_observations:,}"),
+        ("Score", SCORE_NAMES.get(info.score, info.score)),
+        ("Structure prior", info.structure_prior),
+        ("Most parents of a node", str(info.max_parents)),
+        ("Method", info.method),
+    ]
+    if isinstance(posterior, SampledPosterior):
+        facts += [
+            ("Chains", str(posterior.n_chains)),
+            ("Steps of each chain", f"{posterior.steps_per_chain:,}"),
+            ("Draws kept of each chain", f"{posterior.log_scores.sizes['draw']:,}"),
+        ]
+    return [
+        *facts,
+        ("Seed", str(info.seed)),
+        *([] if info.elapsed_seconds is None else [("Time", f"{info.elapsed_seconds:.2f} s")]),
+        ("Version", f"outpoint {info.version}"),
+    ]
+
+
+def describe_columns(data: Dataset | None) -> Rows:
+    """Name, kind and range of every column; nothing if the data are not at hand."""
+    if data is None:
+        return []
+    rows = []
+    for column, (name, kind) in enumerate(zip(data.names, data.kinds, strict=True)):
+        values = np.asarray(data.values)[:, column]
+        if kind == "continuous":
+            text = f"{values.min():.6g} to {values.max():.6g}, mean {values.mean():.6g}"
+        else:
+            text = f"{len(np.unique(values))} levels"
+        rows.append([name, kind, text])
+    return rows
+
+
+def reproduce(posterior: Posterior) -> str:
+    """Python that makes the same run again, as far as the posterior knows its options."""
+    info = posterior.info
+    options = {"score": info.score, "method": info.method, "max_parents": info.max_parents}
+    if info.structure_prior != "uniform":
+        options["structure_prior"] = info.structure_prior
+    if isinstance(posterior, SampledPosterior):
+        options |= {"chains": posterior.n_chains, "steps": posterior.steps_per_chain}
+        options["draws"] = posterior.log_scores.sizes["draw"]
+    options["seed"] = info.seed
+    written = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    return f"import outpoint as op\npost = op.learn({info.source!r}, {written})"
+
+
+def summarize_diagnostics(frame: pd.DataFrame) -> Facts:
+    """The worst of each diagnostic, and how many edges have which status."""
+    facts: Facts = []
+    extremes: list[tuple[str, str, Any, str]] = [
+        ("rhat", "Largest R-hat", np.nanmax, ".3f"),
+        ("ess", "Fewest effective draws", np.nanmin, ",.0f"),
+        ("ess_tail", "Fewest effective draws in the tails", np.nanmin, ",.0f"),
+        ("mcse", "Largest Monte Carlo error of an edge", np.nanmax, ".4f"),
+    ]
+    for column, label, extreme, style in extremes:
+        if column in frame and (frame[column].abs() > 0).any():
+            facts.append((label, format(float(extreme(frame[column].astype(float))), style)))
+    counts = frame["status"].value_counts()
+    facts += [
+        (f"Edges with status “{status}”", f"{count:,} of {len(frame):,}")
+        for status, count in counts.items()
+    ]
+    return facts
+
+
+def summarize_moves(posterior: Posterior) -> Rows:
+    """How often each move was tried and accepted, over all chains."""
+    if not isinstance(posterior, SampledPosterior):
+        return []
+    frame = posterior.acceptance()
+    if frame.empty:
+        return []
+    total = frame.groupby("move", sort=False)[["attempts", "accepted"]].sum()
+    rows = []
+    for move, row in total.iterrows():
+        attempts, accepted = int(row["attempts"]), int(row["accepted"])
+        words = str(move).replace("_", " ")
+        rows.append([words, f"{attempts:,}", f"{accepted:,}", f"{accepted / attempts:.1%}"])
+    return rows

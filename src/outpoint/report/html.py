@@ -1,0 +1,123 @@
+"""The report: one HTML file that needs nothing else, now or in ten years.
+
+Scripts, styles, data and figures are all inside, so it opens from disk, by mail or from a server.
+A content security policy forbids everything else: no request leaves the page, and no text from the
+data can become code. D3 (from the ``mpld3`` package) draws the graph; matplotlib drew the figures.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import tempfile
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from outpoint.errors import OptionError
+from outpoint.posterior import Posterior
+from outpoint.report.facts import (
+    describe_columns,
+    describe_run,
+    list_settings,
+    list_tiles,
+    reproduce,
+    summarize_diagnostics,
+    summarize_moves,
+)
+from outpoint.report.figures import draw_convergence, draw_heatmap, draw_traces
+from outpoint.report.payload import build_payload, to_json
+
+if TYPE_CHECKING:
+    from outpoint.data import Dataset
+
+SCRIPTS = ("format.js", "graph.js", "details.js", "table.js", "page.js")
+
+
+def write_report(
+    posterior: Posterior,
+    path: str | os.PathLike[str],
+    *,
+    command: str | None = None,
+    data: Dataset | None = None,
+) -> Path:
+    """Write the report of a posterior to ``path`` and return the path.
+
+    ``command`` is shown as the way to make the same run again; ``data`` adds a summary of the
+    columns. The file appears complete or not at all.
+    """
+    target = Path(path)
+    page = render_report(posterior, command=command, data=data).encode("utf-8", "replace")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".outpoint-", dir=target.parent) as private:
+            written = Path(private) / "report.html"
+            written.write_bytes(page)
+            written.replace(target)
+    except OSError as error:
+        raise OptionError(f"cannot write the report to {target}: {error.strerror}.") from None
+    return target
+
+
+def render_report(
+    posterior: Posterior, *, command: str | None = None, data: Dataset | None = None
+) -> str:
+    """The text of the report."""
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    diagnostics = posterior.diagnostics()
+    css = _read("report.css")
+    d3 = _read_d3()
+    script = "(() => {\n'use strict';\n" + "".join(map(_read, SCRIPTS)) + "})();\n"
+    context: dict[str, Any] = {
+        "policy": _policy(css, [d3, script]),
+        "css": Markup(css),
+        "d3": Markup(d3),
+        "script": Markup(script),
+        "payload": Markup(to_json(build_payload(posterior, diagnostics))),
+        "title": describe_run(posterior),
+        "converged": posterior.converged,
+        "verdict": posterior.verdict,
+        "version": posterior.info.version,
+        "tiles": list_tiles(posterior),
+        "settings": list_settings(posterior),
+        "columns": describe_columns(data),
+        "reproduce": command or reproduce(posterior),
+        "diagnostics": summarize_diagnostics(diagnostics),
+        "moves": summarize_moves(posterior),
+        "heatmap": draw_heatmap(posterior),
+        "traces": draw_traces(posterior),
+        "convergence": draw_convergence(posterior),
+    }
+    # Everything is escaped unless it was made here.
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["inline"] = Markup
+    return environment.from_string(_read("report.html")).render(context)
+
+
+def _read(name: str) -> str:
+    return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _read_d3() -> str:
+    spec = find_spec("mpld3")
+    if spec is None or not spec.submodule_search_locations:
+        raise OptionError("the report needs the package mpld3: pip install mpld3.")
+    script = Path(spec.submodule_search_locations[0]) / "js" / "d3.v5.min.js"
+    return script.read_text(encoding="utf-8")
+
+
+def _policy(css: str, scripts: list[str]) -> str:
+    """Only these very styles and scripts, images within the page, and nothing from anywhere."""
+    allowed = " ".join(_digest(script) for script in scripts)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {_digest(css)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,258 @@
+"""A layered drawing of a DAG, causes on top, computed here so that no other program is needed.
+
+The steps are those of Sugiyama, Tagawa & Toda (1981). Nodes go into layers below their parents, no
+layer wider than the drawing should be (Coffman & Graham 1972). An edge that passes a layer gets a
+place of its own there, a *bend*, unless the graph is too dense. Sweeps up and down sort each layer
+by the mean position of the neighbours (barycentre), and the order with the fewest crossings is
+kept. Finally each layer is placed near its neighbours with the room that every label needs. Nodes
+without edges follow in rows below. Units are those of the page: a letter is about 7 wide.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Booleans = NDArray[np.bool_]
+Rows = list[list[int]]
+
+LETTER = 7.2
+PADDING = 22.0
+GAP = 26.0
+BEND = 8.0
+"""The width of the place that an edge takes where it passes a layer."""
+MOST_BENDS = 4
+"""Bends per node in the whole drawing; the longest edges of a dense graph do without."""
+ROW_HEIGHT = 72.0
+LONGEST_LABEL = 16
+SWEEPS = 24
+BEST_RATIO = 0.8
+"""Width over height, in nodes, of a drawing that is free to choose."""
+MOST_STRETCH = 1.8
+"""A tall and narrow drawing is made wider by up to this factor, a wide and flat one taller."""
+
+
+NODE_HEIGHT = 30.0
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Centres of the nodes (node, 2), y downwards, and the bends of edges that pass layers."""
+
+    positions: Floats
+    widths: Floats
+    bends: dict[tuple[int, int], Floats]
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the drawing."""
+        right = float((self.positions[:, 0] + self.widths / 2).max())
+        bends = [float(points[:, 0].max()) for points in self.bends.values() if len(points)]
+        return max([right, *bends]), float(self.positions[:, 1].max()) + ROW_HEIGHT / 2
+
+    @property
+    def order(self) -> list[int]:
+        """Nodes from the top to the bottom and from left to right."""
+        return np.lexsort((self.positions[:, 0], self.positions[:, 1])).tolist()
+
+
+def clip_label(name: str, room: int = LONGEST_LABEL) -> str:
+    """A name in one line of at most ``room`` characters, none of them invisible."""
+    shown = "".join(c if c.isprintable() else "\ufffd" for c in name)
+    return shown if len(shown) <= room else shown[: room - 1] + "…"
+
+
+def compute_layout(adjacency: Booleans, labels: list[str]) -> Layout:
+    """Positions for the nodes of a DAG [parent, child] with these labels."""
+    n = len(adjacency)
+    widths = np.array([LETTER * len(label) + PADDING for label in labels])
+    connected: Booleans = np.any(adjacency | adjacency.T, axis=0)
+    most = max(5, round(np.sqrt(n * BEST_RATIO)))
+    layers = assign_layers(adjacency, connected, most)
+    rows, up, chains = _with_bends(adjacency, layers, connected)
+    rows = _order_rows(rows, up)
+    room = np.concatenate([widths, np.full(len(up) - n, BEND)])
+    x = _place(rows, up, room)
+    y = np.zeros(len(up))
+    for depth, row in enumerate(rows):
+        y[row] = ROW_HEIGHT * (depth + 0.5)
+    if connected.any():
+        breadth = float(x.max())
+        x *= np.clip(ROW_HEIGHT * len(rows) / max(breadth, 1.0), 1.0, MOST_STRETCH)
+        x += max(BEND / 2, float((widths / 2 - x[:n])[connected].max()))
+    _place_alone(np.flatnonzero(~connected), widths, x, y, len(rows), most)
+    y *= np.clip(float(x.max()) / (2 * float(y.max()) + 1), 1.0, MOST_STRETCH)
+    where = np.stack([x, y], axis=1)
+    return Layout(where[:n], widths, {edge: where[path] for edge, path in chains.items()})
+
+
+def assign_layers(adjacency: Booleans, connected: Booleans, most: int) -> NDArray[np.intp]:
+    """The layer of each node: below all its parents, at most ``most`` nodes in a layer.
+
+    Nodes come parents first; among those that are ready, the ones with the longest way below them.
+    """
+    n = len(adjacency)
+    below = np.zeros(n, dtype=np.intp)
+    order = topological_order(adjacency)
+    for v in reversed(order):
+        below[v] = (1 + below[adjacency[v]]).max(initial=0)
+    layers = np.zeros(n, dtype=np.intp)
+    filled: dict[int, int] = {}
+    waiting = {v: int(adjacency[:, v].sum()) for v in order}
+    ready = [v for v in order if waiting[v] == 0]
+    while ready:
+        ready.sort(key=lambda v: -below[v])
+        v = ready.pop(0)
+        layer = int((1 + layers[adjacency[:, v]]).max(initial=0))
+        while connected[v] and filled.get(layer, 0) >= most:
+            layer += 1
+        layers[v] = layer
+        filled[layer] = filled.get(layer, 0) + bool(connected[v])
+        for child in np.flatnonzero(adjacency[v]).tolist():
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                ready.append(child)
+    _sink_roots(adjacency, layers, filled, most)
+    return layers
+
+
+def _sink_roots(
+    adjacency: Booleans, layers: NDArray[np.intp], filled: dict[int, int], most: int
+) -> None:
+    """Move nodes without parents down to just above their first child, where there is room."""
+    for v in np.flatnonzero(~adjacency.any(axis=0) & adjacency.any(axis=1)).tolist():
+        wanted = int(layers[adjacency[v]].min()) - 1
+        while wanted > layers[v] and filled.get(wanted, 0) >= most:
+            wanted -= 1
+        if wanted > layers[v] and filled[int(layers[v])] > 1:
+            filled[int(layers[v])] -= 1
+            filled[wanted] = filled.get(wanted, 0) + 1
+            layers[v] = wanted
+
+
+def topological_order(adjacency: Booleans) -> list[int]:
+    """The nodes of a DAG, parents first, otherwise in their own order."""
+    import networkx as nx
+
+    graph = nx.from_numpy_array(adjacency, create_using=nx.DiGraph)
+    return list(nx.lexicographical_topological_sort(graph))
+
+
+def _with_bends(
+    adjacency: Booleans, layers: NDArray[np.intp], connected: Booleans
+) -> tuple[Rows, list[list[int]], dict[tuple[int, int], list[int]]]:
+    """Rows of nodes and bends, the neighbours of each in the row above, and each edge's bends."""
+    n = len(adjacency)
+    depth = int(layers[connected].max(initial=-1)) + 1
+    rows: Rows = [[] for _ in range(depth)]
+    for v in np.flatnonzero(connected).tolist():
+        rows[layers[v]].append(v)
+    up: list[list[int]] = [[] for _ in range(n)]
+    chains: dict[tuple[int, int], list[int]] = {}
+    edges = np.argwhere(adjacency)
+    spans = layers[edges[:, 1]] - layers[edges[:, 0]] - 1
+    shortest_first = np.argsort(spans, kind="stable")
+    bent = np.cumsum(spans[shortest_first]) <= MOST_BENDS * max(n, 20)
+    for (u, v), with_bends in zip(edges[shortest_first].tolist(), bent.tolist(), strict=True):
+        above = u
+        chain = []
+        for layer in range(int(layers[u]) + 1, int(layers[v])) if with_bends else ():
+            bend = len(up)
+            up.append([above])
+            rows[layer].append(bend)
+            chain.append(bend)
+            above = bend
+        up[v].append(above)
+        chains[u, v] = chain
+    return rows, up, chains
+
+
+def _order_rows(rows: Rows, up: list[list[int]]) -> Rows:
+    """Sort rows by barycentres, down and up in turn; the order with the fewest crossings."""
+    down: list[list[int]] = [[] for _ in up]
+    for v, above in enumerate(up):
+        for u in above:
+            down[u].append(v)
+    place = np.zeros(len(up))
+    rows = [list(row) for row in rows]
+    _number(rows, place)
+    best, fewest = [list(row) for row in rows], _count_crossings(rows, up, place)
+    for sweep in range(SWEEPS):
+        neighbours = up if sweep % 2 == 0 else down
+        for row in rows if sweep % 2 == 0 else reversed(rows):
+            centre = {v: np.mean(place[neighbours[v]]) if neighbours[v] else place[v] for v in row}
+            row.sort(key=centre.__getitem__)
+            place[row] = _spread(len(row))
+        crossings = _count_crossings(rows, up, place)
+        if crossings < fewest:
+            best, fewest = [list(row) for row in rows], crossings
+    return best
+
+
+def _number(rows: Rows, place: Floats) -> None:
+    for row in rows:
+        place[row] = _spread(len(row))
+
+
+def _spread(n: int) -> Floats:
+    """Positions of ``n`` places in a row about 0."""
+    return np.arange(n, dtype=np.float64) - (n - 1) / 2
+
+
+def _count_crossings(rows: Rows, up: list[list[int]], place: Floats) -> int:
+    """Pairs of edges into the same row whose ends are in opposite order above and below."""
+    total = 0
+    for row in rows[1:]:
+        passed: list[float] = []
+        for _, below in sorted((place[u], place[v]) for v in row for u in up[v]):
+            index = bisect_right(passed, below)
+            total += len(passed) - index
+            passed.insert(index, below)
+    return total
+
+
+def _place(rows: Rows, up: list[list[int]], room: Floats) -> Floats:
+    """Horizontal positions: near the neighbours, in the given order, with enough room."""
+    neighbours: list[list[int]] = [list(above) for above in up]
+    for v, above in enumerate(up):
+        for u in above:
+            neighbours[u].append(v)
+    x = np.zeros(len(up))
+    for row in rows:
+        x[row] = _apart(np.zeros(len(row)), room[row])
+    for sweep in range(SWEEPS):
+        for row in rows if sweep % 2 == 0 else reversed(rows):
+            wish = np.array([np.mean(x[neighbours[v]]) if neighbours[v] else x[v] for v in row])
+            x[row] = _apart(wish, room[row])
+    return x - min((float(x[row].min()) for row in rows), default=0.0)
+
+
+def _apart(wish: Floats, room: Floats) -> Floats:
+    """The positions closest to ``wish`` (least squares) that keep order and distance.
+
+    Less the distances that are due, positions may not decrease: an isotonic regression, solved by
+    pooling neighbours that would come too close.
+    """
+    due = np.concatenate([[0.0], np.cumsum((room[:-1] + room[1:]) / 2 + GAP / 2)])
+    blocks: list[tuple[float, int]] = []
+    for target in wish - due:
+        mean, count = float(target), 1
+        while blocks and blocks[-1][0] >= mean:
+            before, size = blocks.pop()
+            mean = (before * size + mean * count) / (size + count)
+            count += size
+        blocks.append((mean, count))
+    return np.repeat([mean for mean, _ in blocks], [count for _, count in blocks]) + due
+
+
+def _place_alone(
+    alone: NDArray[np.intp], widths: Floats, x: Floats, y: Floats, depth: int, most: int
+) -> None:
+    """Nodes without edges, in rows below the others."""
+    for start in range(0, len(alone), most):
+        row = alone[start : start + most]
+        x[row] = widths[row[0]] / 2 + _apart(np.zeros(len(row)), widths[row])
+        x[row] -= float((x[row] - widths[row] / 2).min())
+        y[row] = ROW_HEIGHT * (depth + start // most + 0.5)

@@ -1,0 +1,90 @@
+"""How often do runs find the maximum? Densities of best scores, as in the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.errors import OptionError
+from outpoint.posterior import Posterior
+from outpoint.report.layout import clip_label
+from outpoint.report.plots.style import LINES, add_legend, axes_for, colour_of, finish
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+Runs = Iterable[Posterior | float]
+
+NARROWEST = 0.2
+"""Least width of the kernel in log units, for runs that all find the same score."""
+
+
+def best_scores(
+    runs: Mapping[str, Runs] | Runs,
+    *,
+    reference: float | None = None,
+    bandwidth: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Density of the best score of each run, relative to ``reference`` or to the best of all.
+
+    ``runs`` holds posteriors or best log scores: one group of them, or several by name. Each run is
+    smoothed by a Gaussian of width ``bandwidth`` (Silverman's rule by default); ticks mark runs.
+    """
+    groups = {
+        name: np.array([_best(run) for run in group])
+        for name, group in (runs.items() if isinstance(runs, Mapping) else [("runs", runs)])
+    }
+    if not groups or any(len(scores) == 0 for scores in groups.values()):
+        raise OptionError("best_scores needs at least one run in each group.")
+    if bandwidth is not None and not bandwidth > 0:
+        raise OptionError(f"bandwidth is a positive number of log units, not {bandwidth!r}.")
+    top = max(scores.max() for scores in groups.values()) if reference is None else reference
+    ax = axes_for(ax)
+    for number, (name, scores) in enumerate(groups.items()):
+        width = bandwidth or _silverman(scores)
+        x = np.linspace(scores.min() - top - 4 * width, scores.max() - top + 4 * width, 512)
+        colour = colour_of(number)
+        ax.plot(
+            x,
+            smooth(x, scores - top, width),
+            color=colour,
+            linestyle=LINES[number % len(LINES)],
+            linewidth=1.8,
+            label=f"{clip_label(name, 40)} ({len(scores)})",
+        )
+        ax.plot(
+            scores - top,
+            np.full(len(scores), -0.02 * (1 + number)),
+            "|",
+            color=colour,
+            markersize=7,
+            alpha=0.7,
+            transform=ax.get_xaxis_transform(),
+            clip_on=False,
+        )
+    ax.axvline(0.0, color="gray", linewidth=0.8, linestyle=":")
+    ax.set_ylim(bottom=0.0)
+    ax.tick_params(axis="x", pad=6 + 5 * len(groups))
+    finish(ax, "best log score, relative", "density")
+    add_legend(ax)
+    return ax
+
+
+def smooth(x: Floats, values: Floats, width: float) -> Floats:
+    """Mean of Gaussian densities of this width about the values, at the points ``x``."""
+    z = (x[:, None] - values[None, :]) / width
+    return np.exp(-0.5 * z**2).mean(axis=1) / (width * np.sqrt(2 * np.pi))
+
+
+def _best(run: Posterior | float) -> float:
+    return run.map_log_score if isinstance(run, Posterior) else float(run)
+
+
+def _silverman(scores: Floats) -> float:
+    spread = scores.std(ddof=1) if len(scores) > 1 else 0.0
+    return max(NARROWEST, float(0.9 * spread * len(scores) ** -0.2))

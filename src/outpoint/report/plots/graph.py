@@ -1,0 +1,155 @@
+"""The posterior as one graph: how probable each connection is, and how sure its direction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.errors import OptionError
+from outpoint.posterior import Posterior
+from outpoint.report.consensus import build_consensus, count_features
+from outpoint.report.layout import NODE_HEIGHT, Layout, clip_label, compute_layout
+from outpoint.report.plots.style import BLUE, ORANGE, add_legend, as_text, axes_for
+from outpoint.report.routes import Router
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+INCHES = 1 / 92
+"""Inches per unit of the layout."""
+LARGEST = 16.0
+CERTAIN = 0.75
+"""From this share of its connection on, a direction counts as known; below it is drawn faintly."""
+HEAD = 9.0
+
+
+def graph(
+    posterior: Posterior,
+    *,
+    threshold: float = 0.5,
+    cpdag: bool = False,
+    ax: Axes | None = None,
+) -> Axes:
+    """Connections at least as probable as ``threshold``, in layers from causes to effects.
+
+    The wider and darker a line, the more probable the connection in either direction. The arrow
+    shows the more probable direction: filled and blue where that direction is at least three times
+    as probable as the other, orange and open where the direction is in doubt. With ``cpdag=True``
+    lines have arrows only where the direction is compelled in most equivalence classes drawn.
+    """
+    if not 0.0 <= threshold <= 1.0:
+        raise OptionError(f"threshold is a probability from 0 to 1, not {threshold!r}.")
+    edges = posterior.edge_probabilities.to_numpy()
+    labels = [clip_label(name) for name in posterior.names]
+    layout = compute_layout(build_consensus(edges), labels)
+    width, height = layout.size
+    scale = min(INCHES, LARGEST / max(width, height))
+    ax = axes_for(ax, max(3.0, width * scale), max(2.0, height * scale))
+    forward = edges
+    if cpdag:
+        features = count_features(posterior)
+        forward = features.compelled + features.reversible / 2
+    _draw_connections(ax, layout, edges + edges.T, forward, threshold, mark_doubt=not cpdag)
+    _draw_nodes(ax, layout, labels)
+    _explain(ax, cpdag=cpdag)
+    ax.set_xlim(-12, width + 12)
+    ax.set_ylim(height, 0)
+    ax.set_axis_off()
+    return ax
+
+
+def _draw_connections(
+    ax: Axes,
+    layout: Layout,
+    connection: Floats,
+    forward: Floats,
+    threshold: float,
+    *,
+    mark_doubt: bool,
+) -> None:
+    """One line per pair; ``forward`` / (``forward`` + its transpose) is a direction's share."""
+    from matplotlib.patches import PathPatch, Polygon
+    from matplotlib.path import Path
+
+    router = Router(layout)
+    pairs = np.argwhere(np.triu(connection, 1) >= max(threshold, 1e-9))
+    for first, second in sorted(pairs.tolist(), key=lambda pair: connection[*pair]):
+        (upper, lower), curve = router.route(first, second)
+        probability = float(connection[upper, lower])
+        share = forward[upper, lower] / max(forward[upper, lower] + forward[lower, upper], 1e-300)
+        sure = max(share, 1 - share) >= CERTAIN
+        colour = BLUE if sure else ORANGE
+        curve = curve.copy()
+        if sure or mark_doubt:
+            end, back = (-1, -2) if share >= 0.5 else (0, 1)
+            tip = curve[end].copy()
+            down = float(np.sign(tip[1] - curve[back, 1]))
+            curve[end, 1] -= down * HEAD * 0.8
+            corners = tip + np.array([[0, 0], [-HEAD / 2, -down * HEAD], [HEAD / 2, -down * HEAD]])
+            fill = colour if sure else "white"
+            ax.add_patch(
+                Polygon(corners, facecolor=fill, edgecolor=colour, linewidth=1.0, zorder=3)
+            )
+        codes = [Path.MOVETO, *[Path.CURVE4] * (len(curve) - 1)]
+        line = PathPatch(
+            Path(curve, codes),
+            facecolor="none",
+            edgecolor=colour,
+            linewidth=0.6 + 2.2 * probability,
+            alpha=0.25 + 0.75 * probability,
+            capstyle="butt",
+            zorder=2,
+        )
+        line.set_gid(f"{upper}-{lower}")
+        ax.add_patch(line)
+
+
+def _draw_nodes(ax: Axes, layout: Layout, labels: list[str]) -> None:
+    """Boxes in data units, so that edges meet them at any size; text that fits into them."""
+    from matplotlib.patches import FancyBboxPatch
+
+    width, height = layout.size
+    box = ax.get_window_extent()
+    points = 72 / ax.figure.dpi * min(box.width / (width + 24), box.height / height)
+    texts = []
+    for (x, y), wide, label in zip(layout.positions, layout.widths, labels, strict=True):
+        ax.add_patch(
+            FancyBboxPatch(
+                (x - wide / 2, y - NODE_HEIGHT / 2),
+                wide,
+                NODE_HEIGHT,
+                boxstyle="round,pad=0,rounding_size=9",
+                facecolor="#f4f6f8",
+                edgecolor="#5b6770",
+                linewidth=1.0,
+                zorder=4,
+            )
+        )
+        texts.append(
+            ax.text(
+                x,
+                y,
+                label,
+                ha="center",
+                va="center",
+                fontsize=float(np.clip(points * 13, 2, 11)),
+                zorder=5,
+                color="#1c2329",
+            )
+        )
+    as_text(texts)
+
+
+def _explain(ax: Axes, *, cpdag: bool) -> None:
+    from matplotlib.lines import Line2D
+
+    known, doubtful = ("compelled", "reversible") if cpdag else ("direction known", "in doubt")
+    lines = [
+        Line2D([], [], color=BLUE, linewidth=2.2, label=known),
+        Line2D([], [], color=ORANGE, linewidth=2.2, label=doubtful),
+    ]
+    add_legend(ax, handles=lines, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2)

@@ -1,0 +1,84 @@
+"""All edge probabilities at once, as a matrix of colours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from outpoint.errors import OptionError
+from outpoint.posterior import Posterior
+from outpoint.report.consensus import build_consensus
+from outpoint.report.layout import topological_order
+from outpoint.report.plots.style import as_text, axes_for, probability_colours, shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_NUMBERS = 16
+MOST_LABELS = 70
+
+
+def heatmap(
+    posterior: Posterior,
+    *,
+    of: Literal["edges", "ancestors"] = "edges",
+    order: Literal["causes", "data"] = "causes",
+    ax: Axes | None = None,
+) -> Axes:
+    """Probabilities of edges, or of ancestor relations, from the row to the column variable.
+
+    ``order="causes"`` sorts the variables so that the consensus of the posterior points from the
+    upper left to the lower right; ``order="data"`` keeps the columns of the data.
+    """
+    if of not in ("edges", "ancestors") or order not in ("causes", "data"):
+        raise OptionError("of is 'edges' or 'ancestors', and order is 'causes' or 'data'.")
+    frame = posterior.edge_probabilities if of == "edges" else posterior.ancestor_probabilities
+    values = frame.to_numpy()
+    n = len(values)
+    ranked = list(range(n))
+    if order == "causes":
+        ranked = topological_order(build_consensus(posterior.edge_probabilities.to_numpy()))
+    side = float(np.clip(0.42 * n, 3.2, 9.0))
+    ax = axes_for(ax, side + 1.6, side + 0.6)
+    cells = values[np.ix_(ranked, ranked)]
+    image = ax.imshow(
+        cells, cmap=probability_colours(), vmin=0.0, vmax=1.0, interpolation="nearest"
+    )
+    ax.set_xlabel("child" if of == "edges" else "descendant")
+    ax.set_ylabel("parent" if of == "edges" else "ancestor")
+    _label(ax, [shown(posterior.names[v]) for v in ranked])
+    if n <= MOST_NUMBERS:
+        _write_numbers(ax, cells)
+    bar = ax.figure.colorbar(image, ax=ax, shrink=0.7, pad=0.02)
+    bar.set_label("probability")
+    bar.outline.set_visible(False)
+    ax.spines[:].set_alpha(0.3)
+    return ax
+
+
+def _label(ax: Axes, names: list[str]) -> None:
+    """Every variable by its name, as long as names can be read."""
+    n = len(names)
+    if n > MOST_LABELS:
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.label.set_text(f"{axis.label.get_text()} ({n} variables)")
+        ax.set_xticks([])
+        ax.set_yticks([])
+        return
+    size = float(np.clip(300 / n, 4.5, 9.0))
+    ax.set_xticks(range(n), names, rotation=90, fontsize=size)
+    ax.set_yticks(range(n), names, fontsize=size)
+    ax.tick_params(length=0)
+    as_text([*ax.get_xticklabels(), *ax.get_yticklabels()])
+
+
+def _write_numbers(ax: Axes, cells: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> None:
+    """Percentages in the cells; what rounds to nothing stays empty."""
+    for (row, column), value in np.ndenumerate(cells):
+        if value >= 0.005:
+            number = ax.text(
+                column, row, f"{100 * value:.0f}", ha="center", va="center", fontsize=7
+            )
+            if value > 0.6:
+                number.set_color("white")
