@@ -196,6 +196,36 @@ def bdeu_family_score(
     return fsum(terms)
 
 
+def gaussian_bic_family_score(
+    values: NDArray[np.float64], child: int, parents: Sequence[int], penalty: float = 1.0
+) -> float:
+    """Log likelihood of the least-squares regression, minus log(N)/2 for each parameter."""
+    n_obs = len(values)
+    design = np.column_stack([np.ones(n_obs), values[:, list(parents)]])
+    coefficients, *_ = np.linalg.lstsq(design, values[:, child], rcond=None)
+    variance = float(np.mean((values[:, child] - design @ coefficients) ** 2))
+    log_likelihood = -n_obs / 2 * (log(2 * pi * variance) + 1)
+    return log_likelihood - penalty * log(n_obs) / 2 * (len(parents) + 2)
+
+
+def categorical_bic_family_score(
+    codes: NDArray[np.integer],
+    cardinalities: Sequence[int],
+    child: int,
+    parents: Sequence[int],
+    penalty: float = 1.0,
+) -> float:
+    """Log likelihood of the observed frequencies, minus log(N)/2 for each free probability."""
+    rows = np.asarray(codes).tolist()
+    of_parents = Counter(tuple(row[u] for u in parents) for row in rows)
+    of_family = Counter((tuple(row[u] for u in parents), row[child]) for row in rows)
+    log_likelihood = fsum(
+        count * log(count / of_parents[state]) for (state, _), count in of_family.items()
+    )
+    n_parameters = (int(cardinalities[child]) - 1) * prod(int(cardinalities[u]) for u in parents)
+    return log_likelihood - penalty * log(len(rows)) / 2 * n_parameters
+
+
 # Posteriors by listing all DAGs
 
 

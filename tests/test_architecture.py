@@ -28,6 +28,7 @@ RANK = {
     "preparation": 5,
     "sampling": 8,
     "learning": 9,
+    "mapping": 9,
     "estimator": 10,
     "report": 11,
     "cli": 12,

@@ -64,7 +64,7 @@ def test_every_public_name_resolves_in_any_order(order: str) -> None:
         "same = all(a is b for a, b in zip(values, again))\n"
         "print(json.dumps([same, [getattr(v, '__name__', '') for v in values]]))"
     )
-    shown = ["outpoint.data.bundled" if name == "datasets" else name for name in names]
+    shown = [op._MODULES.get(name, name) for name in names]
     assert found == [True, shown]
 
 

@@ -31,9 +31,11 @@ if TYPE_CHECKING:
         count_members,
         random_dag,
         read_dag,
+        sample_uniform_dags,
         write_dag,
     )
     from outpoint.learning import learn, log_score
+    from outpoint.mapping import MapResult, find_map
     from outpoint.posterior import (
         ConsensusWarning,
         Posterior,
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
         load,
     )
     from outpoint.report import plots
-    from outpoint.scores import BDeu, BGe, CustomScore
+    from outpoint.scores import BIC, BDeu, BGe, CustomScore
 
 _HOMES = {
     "outpoint.data": ("Dataset", "simulate"),
@@ -65,9 +67,11 @@ _HOMES = {
         "count_members",
         "random_dag",
         "read_dag",
+        "sample_uniform_dags",
         "write_dag",
     ),
     "outpoint.learning": ("learn", "log_score"),
+    "outpoint.mapping": ("MapResult", "find_map"),
     "outpoint.posterior": (
         "ConsensusWarning",
         "Posterior",
@@ -75,12 +79,13 @@ _HOMES = {
         "compare_posteriors",
         "load",
     ),
-    "outpoint.scores": ("BDeu", "BGe", "CustomScore"),
+    "outpoint.scores": ("BIC", "BDeu", "BGe", "CustomScore"),
 }
 _MODULES = {"datasets": "outpoint.data.bundled", "plots": "outpoint.report.plots"}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "BIC",
     "BDeu",
     "BGe",
     "CheckpointError",
@@ -92,6 +97,7 @@ __all__ = [
     "Dataset",
     "GraphError",
     "LabelledPartition",
+    "MapResult",
     "OptionError",
     "Order",
     "OutpointError",
@@ -104,12 +110,14 @@ __all__ = [
     "count_dags",
     "count_members",
     "datasets",
+    "find_map",
     "learn",
     "load",
     "log_score",
     "plots",
     "random_dag",
     "read_dag",
+    "sample_uniform_dags",
     "simulate",
     "write_dag",
 ]

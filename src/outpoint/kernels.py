@@ -92,7 +92,10 @@ def run_chunked(
         return
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(work, start, stop) for start, stop in spans]
-        for future, (start, stop) in zip(futures, spans, strict=True):
-            future.result()
-            if done is not None:
-                done(stop - start)
+        try:
+            for future, (start, stop) in zip(futures, spans, strict=True):
+                future.result()
+                if done is not None:
+                    done(stop - start)
+        finally:  # after a failure or an interruption nothing new begins
+            pool.shutdown(wait=False, cancel_futures=True)

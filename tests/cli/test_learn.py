@@ -102,8 +102,7 @@ def test_printed_summary(run: Run) -> None:
     assert pairs[0] == ["rm", "->", "medv"]
     assert len({frozenset((a, b)) for a, _, b in pairs}) == 15, "each pair once"
     assert (
-        lines[-1]
-        == "Files     outpoint-run-boston/ (edges.csv, map.dot, posterior.nc, "
+        lines[-1] == "Files     outpoint-run-boston/ (edges.csv, map.dot, posterior.nc, "
         "report.html, summary.json)"
     )
     assert "at most 1 parent\n" in run("learn", "data.csv", "--max-parents", "1").out

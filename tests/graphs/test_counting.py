@@ -1,4 +1,6 @@
+from fractions import Fraction
 from itertools import combinations
+from math import factorial
 
 import networkx as nx
 import numpy as np
@@ -25,6 +27,26 @@ def compositions(total: int) -> list[tuple[int, ...]]:
         for n_cuts in range(total)
         for cuts in combinations(range(1, total), n_cuts)
     ]
+
+
+def series(n_terms: int) -> list[int]:
+    """A003024 from its generating function: sum a_n x^n / w_n = 1 / sum (-x)^n / w_n.
+
+    Here w_n = n! 2^(n (n-1) / 2); the reciprocal is taken term by term in rational numbers.
+    """
+    weight = [factorial(n) * 2 ** (n * (n - 1) // 2) for n in range(n_terms)]
+    alternating = [Fraction((-1) ** n, weight[n]) for n in range(n_terms)]
+    inverse = [Fraction(1)]
+    for n in range(1, n_terms):
+        inverse.append(-sum(alternating[k] * inverse[n - k] for k in range(1, n + 1)))
+    return [int(term * w) for term, w in zip(inverse, weight, strict=True)]
+
+
+def test_counts_up_to_forty_nodes() -> None:
+    expected = series(41)
+    assert expected[:9] == KNOWN_COUNTS
+    assert expected[16] == 83756670773733320287699303047996412235223138303  # as listed in OEIS
+    assert [count_dags(n) for n in range(41)] == expected
 
 
 def test_known_counts() -> None:

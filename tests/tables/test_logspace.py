@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outpoint.tables.bits import insert_bit, mask_members, skip_bit
+from outpoint.tables.bits import insert_bit, skip_bit
 from outpoint.tables.logspace import (
     log_add,
     max_over_subsets,
@@ -72,11 +72,3 @@ def test_bits_are_left_out_and_put_back(mask: int, position: int) -> None:
     assert skip_bit(mask, position) == sum(bit << i for i, bit in enumerate(shorter))
     assert insert_bit(mask, position) == sum(bit << i for i, bit in enumerate(longer))
     assert skip_bit(insert_bit(mask, position), position) == mask
-
-
-def test_members_of_a_mask() -> None:
-    candidates = np.array([2, 5, 7, 11], dtype=np.int32)
-    out = np.full(4, -1, dtype=np.int64)
-    assert mask_members(np.uint32(0b1010), candidates, out) == 2
-    assert out.tolist() == [5, 11, -1, -1]
-    assert mask_members(np.uint32(0), candidates, out) == 0

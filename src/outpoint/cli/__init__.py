@@ -17,6 +17,7 @@ from outpoint.cli.effects import effects
 from outpoint.cli.export import export
 from outpoint.cli.interruption import Interrupted, treat_termination_as_interruption
 from outpoint.cli.learn import learn
+from outpoint.cli.map import map_command
 from outpoint.cli.report import report
 from outpoint.cli.score import score
 from outpoint.cli.simulate import simulate
@@ -36,6 +37,7 @@ app = typer.Typer(
 )
 for command in (learn, score, simulate, compare, effects, report, export, datasets):
     app.command()(command)
+app.command("map")(map_command)
 
 
 def _show_version(wanted: bool) -> None:

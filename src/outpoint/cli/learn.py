@@ -134,6 +134,7 @@ def learn(
     Example: outpoint learn boston --max-parents 3 --out boston-run
     """
     from outpoint.cli.interruption import resumable
+    from outpoint.cli.output import print_json
     from outpoint.cli.progress import RunProgress
     from outpoint.cli.summary import print_summary
     from outpoint.data import load_dataset
@@ -174,9 +175,7 @@ def learn(
             progress=progress,
         )
     if json:
-        import json as json_module
-
-        typer.echo(json_module.dumps(summarize(posterior), indent=2, ensure_ascii=False))
+        print_json(summarize(posterior))
     elif not quiet:
         print_summary(posterior, dataset, directory, method)
     if not posterior.is_complete:

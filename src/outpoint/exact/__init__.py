@@ -1,18 +1,27 @@
-"""The exact posterior, for up to about 20 nodes."""
+"""The exact posterior, for up to about 20 nodes, and the best DAG."""
 
+from outpoint.exact.best import find_best, find_optima
 from outpoint.exact.engine import ExactSolution, solve
 from outpoint.exact.feasibility import (
+    estimate_best_memory,
     estimate_memory,
     estimate_seconds,
+    is_best_quick,
     is_quick,
+    require_best_feasible,
     require_feasible,
 )
 
 __all__ = [
     "ExactSolution",
+    "estimate_best_memory",
     "estimate_memory",
     "estimate_seconds",
+    "find_best",
+    "find_optima",
+    "is_best_quick",
     "is_quick",
+    "require_best_feasible",
     "require_feasible",
     "solve",
 ]

@@ -5,39 +5,84 @@ from numpy.typing import NDArray
 
 from outpoint.kernels import kernel
 from outpoint.tables import ScoreTable
-from outpoint.tables.bits import skip_bit
+from outpoint.tables.best import best_subset, tie_tolerance
+from outpoint.tables.bits import insert_bit, skip_bit
+
+Adjacency = NDArray[np.bool_]
 
 
-def find_best(table: ScoreTable) -> tuple[NDArray[np.bool_], float]:
+def find_best(table: ScoreTable) -> tuple[Adjacency, float]:
     """Adjacency matrix and log score of the best DAG of a complete table."""
+    best = best_on_sets(table)
+    return _trace_back(table, best, None), float(best[-1])
+
+
+def find_optima(
+    table: ScoreTable, rng: np.random.Generator, n_tries: int
+) -> tuple[list[Adjacency], float]:
+    """The best DAG, further ones that tie with it, and their log score.
+
+    Of sets and nodes that tie, the first DAG takes the first; then ``n_tries`` are drawn, so that
+    ties are likely to show, but a list of all of them is not promised.
+    """
+    best = best_on_sets(table)
+    log_score = float(best[-1])
+    found = {(dag := _trace_back(table, best, None)).tobytes(): dag}
+    if log_score > -np.inf:
+        for _ in range(n_tries):
+            dag = _trace_back(table, best, rng)
+            if _log_score(table, dag) >= log_score - tie_tolerance(log_score):
+                found.setdefault(dag.tobytes(), dag)
+    return list(found.values()), log_score
+
+
+def best_on_sets(table: ScoreTable) -> NDArray[np.float64]:
+    """The log score of the best DAG on every set of nodes, by bit mask."""
+    best = np.full(1 << table.n_nodes, -np.inf)
+    best[0] = 0.0
+    _fill_best(table.maxima, best)
+    return best
+
+
+def _trace_back(
+    table: ScoreTable, best: NDArray[np.float64], rng: np.random.Generator | None
+) -> Adjacency:
+    """One of the best DAGs: from the set of all nodes, take away a best last node each time."""
     n = table.n_nodes
-    last = np.empty(1 << n, dtype=np.int8)
-    log_score = float(_best_last_nodes(table.maxima, last))
     adjacency = np.zeros((n, n), dtype=np.bool_)
-    if log_score == -np.inf:
-        return adjacency, log_score
     mask = (1 << n) - 1
+    if best[mask] == -np.inf:
+        return adjacency
+    slack = 0.0 if rng is None else tie_tolerance(float(best[mask]))
     while mask:
-        child = int(last[mask])
+        nodes = [v for v in range(n) if mask >> v & 1]
+        scores = [
+            best[mask ^ (1 << v)] + table.maxima[v, skip_bit(mask ^ (1 << v), v)] for v in nodes
+        ]
+        tied = [v for v, score in zip(nodes, scores, strict=True) if score >= best[mask] - slack]
+        child = tied[0] if rng is None else tied[int(rng.integers(len(tied)))]
         mask ^= 1 << child
-        before = [u for u in range(n) if mask >> u & 1]
-        adjacency[list(table.best_parents(child, before)), child] = True
-    return adjacency, log_score
+        parents = insert_bit(best_subset(table, child, skip_bit(mask, child), rng), child)
+        adjacency[[u for u in range(n) if parents >> u & 1], child] = True
+    return adjacency
+
+
+def _log_score(table: ScoreTable, adjacency: Adjacency) -> float:
+    candidates = table.candidates
+    bits = 1 << np.arange(candidates.shape[1])
+    return float(
+        sum(table.dense[v, int(adjacency[candidates[v], v] @ bits)] for v in range(table.n_nodes))
+    )
 
 
 @kernel
-def _best_last_nodes(maxima, last):
+def _fill_best(maxima, best):
     n = maxima.shape[0]
-    best = np.full(1 << n, -np.inf)
-    best[0] = 0.0
     for mask in range(1, 1 << n):
-        last[mask] = -1
+        top = -np.inf
         for node in range(n):
             bit = 1 << node
             if mask & bit:
                 rest = mask ^ bit
-                score = best[rest] + maxima[node, skip_bit(rest, node)]
-                if last[mask] < 0 or score > best[mask]:
-                    best[mask] = score
-                    last[mask] = node
-    return best[-1]
+                top = max(top, best[rest] + maxima[node, skip_bit(rest, node)])
+        best[mask] = top

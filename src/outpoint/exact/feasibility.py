@@ -7,6 +7,9 @@ from outpoint.errors import TooLargeError
 from outpoint.kernels import n_threads
 
 MAX_NODES = 28
+MAX_AUTO_BEST_NODES = 22
+"""Up to so many nodes the best DAG is found exactly unless something else is asked for."""
+
 AUTO_SECONDS = 30.0
 """``method="auto"`` is exact while it is expected to take at most this long."""
 
@@ -46,6 +49,31 @@ def require_feasible(n_nodes: int, memory_limit: float | None = None) -> None:
         f"the exact posterior of {n_nodes} variables needs {size}{room}: sample it with "
         "method='mcmc' (--method mcmc), or use fewer variables (it is practical up to about 22)."
     )
+
+
+def estimate_best_memory(n_nodes: int) -> int:
+    """Bytes needed for the best DAG alone: three tables over parent sets, one over node sets."""
+    return (3 * n_nodes + 2) * 8 * 2 ** (n_nodes - 1) + 150 * 2**20
+
+
+def is_best_quick(n_nodes: int) -> bool:
+    """Whether the best DAG is found by dynamic programming within seconds, and it fits."""
+    if n_nodes > MAX_AUTO_BEST_NODES:
+        return False
+    available = available_memory()
+    return available is None or estimate_best_memory(n_nodes) < available
+
+
+def require_best_feasible(n_nodes: int, memory_limit: float | None = None) -> None:
+    """Refuse to find the best DAG exactly where that does not fit into ``memory_limit`` bytes."""
+    limit = available_memory() if memory_limit is None else memory_limit
+    needed = estimate_best_memory(n_nodes) if n_nodes <= MAX_NODES else None
+    if needed is None or (limit is not None and needed > limit):
+        size = f"about {needed / 2**30:.1f} GB of memory" if needed else "far too much memory"
+        raise TooLargeError(
+            f"the best DAG of {n_nodes} variables needs {size} to be found exactly: "
+            "use method='search' (--method search), or fewer variables."
+        )
 
 
 def available_memory() -> int | None:

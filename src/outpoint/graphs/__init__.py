@@ -11,9 +11,9 @@ from outpoint.graphs.dag import Dag
 from outpoint.graphs.files import read_dag, write_dag
 from outpoint.graphs.members import count_members
 from outpoint.graphs.metrics import EdgeCounts, GraphComparison, compare_graphs
-from outpoint.graphs.order import Order, count_linear_extensions
+from outpoint.graphs.order import Order, bound_linear_extensions, count_linear_extensions
 from outpoint.graphs.partition import LabelledPartition, all_partitions
-from outpoint.graphs.random import random_dag
+from outpoint.graphs.random import random_dag, sample_uniform_dags
 
 __all__ = [
     "Cpdag",
@@ -23,6 +23,7 @@ __all__ = [
     "LabelledPartition",
     "Order",
     "all_partitions",
+    "bound_linear_extensions",
     "compare_graphs",
     "count_dags",
     "count_dags_by_outpoints",
@@ -32,5 +33,6 @@ __all__ = [
     "enumerate_dags",
     "random_dag",
     "read_dag",
+    "sample_uniform_dags",
     "write_dag",
 ]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import comb
+from math import comb, factorial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,6 +84,34 @@ def count_linear_extensions(dag: Dag, *, max_states: int = 2_000_000) -> int:
         size = component.bit_count()
         placed += size
         count *= comb(placed, size) * _count_in_component(parent_masks, component, max_states)
+    return count
+
+
+def bound_linear_extensions(dag: Dag) -> int:
+    """An upper bound on the number of orders, at once for any number of nodes.
+
+    Leaving out edges can only add orders. With one parent per node, the one in the deepest layer,
+    the DAG becomes a forest, whose orders number n! over the product of the sizes of all subtrees
+    (Knuth); the same with one child per node. The smaller of both is returned.
+    """
+    layers = dag.partition().layer_of.tolist()
+    children = [np.flatnonzero(row).tolist() for row in dag.adjacency]
+    return min(
+        _count_forest_orders(dag.parent_sets, layers),
+        _count_forest_orders(children, [-layer for layer in layers]),
+    )
+
+
+def _count_forest_orders(above: Sequence[Sequence[int]], depth: Sequence[int]) -> int:
+    """Orders of the forest that hangs each node under the deepest of the nodes above it."""
+    n = len(above)
+    subtree = [1] * n
+    for node in sorted(range(n), key=lambda v: -depth[v]):
+        if above[node]:
+            subtree[max(above[node], key=lambda u: depth[u])] += subtree[node]
+    count = factorial(n)
+    for size in subtree:
+        count //= size
     return count
 
 

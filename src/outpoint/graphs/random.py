@@ -10,7 +10,8 @@ among them, and u nodes left, the next layer has r nodes in exactly
 of the ways to go on (see `counting` for c and after). The size r is drawn from these integers,
 without rounding; then the labels are permuted, and the parents of each node drawn uniformly among
 the sets that touch the layer before. A bound on the number of parents only changes c, so it stays
-exactly uniform.
+exactly uniform. Beyond 200 nodes the integers get slow, and the same sizes are drawn by
+floating-point weights that are right to about 1e-12 (see `layer_weights`).
 """
 
 from __future__ import annotations
@@ -25,11 +26,17 @@ import numpy.typing as npt
 from outpoint.errors import OptionError
 from outpoint.graphs.counting import layer_counts, validate_count
 from outpoint.graphs.dag import Dag
+from outpoint.graphs.layer_weights import layer_weights
 from outpoint.graphs.layers import BoolArray
 from outpoint.graphs.validation import default_names, validate_names
 
 Law = Literal["uniform", "paper", "erdos_renyi"]
+Counting = Literal["auto", "exact", "floating"]
 Seed = np.random.Generator | np.random.SeedSequence | int | None
+
+
+MAX_EXACT_NODES = 200
+"""Up to so many nodes layers are drawn by integers: some tenths of a second for the first draw."""
 
 
 def random_dag(
@@ -46,7 +53,7 @@ def random_dag(
     `law` is one of
 
     - "uniform": every DAG, or every DAG with at most `max_parents` parents per node, is equally
-      likely, exactly;
+      likely, exactly up to 200 nodes and to about 1e-12 beyond;
     - "paper": the simulations of the paper (appendix A): a uniform triangular 0/1 matrix, parents
       in excess of `max_parents` removed at random, and the nodes permuted at random;
     - "erdos_renyi": a uniformly random order of the nodes, each forward edge present with
@@ -64,10 +71,35 @@ def random_dag(
     probability = _validate_law(law, edge_probability)
     generator = make_generator(rng)
     if law == "uniform":
-        adjacency = _sample_uniform(n, max_parents, generator)
+        adjacency = _sample_uniform(n, max_parents, n <= MAX_EXACT_NODES, generator)
     else:
         adjacency = _sample_triangular(n, probability, max_parents, generator)
     return Dag(checked_names, adjacency)
+
+
+def sample_uniform_dags(
+    n: int,
+    n_draws: int,
+    rng: Seed = None,
+    *,
+    max_parents: int | None = None,
+    method: Counting = "auto",
+) -> BoolArray:
+    """Independent uniform DAGs on n nodes, as adjacency matrices (draw, parent, child).
+
+    `method` says how layers are weighed: "exact" by integers, "floating" by floating-point weights,
+    which are right to about 1e-12 and faster for large n; "auto" is exact up to 200 nodes.
+    """
+    n = validate_count(n, "the number of nodes")
+    n_draws = validate_count(n_draws, "the number of draws")
+    if max_parents is not None:
+        max_parents = validate_count(max_parents, "max_parents")
+    if method not in get_args(Counting):
+        raise OptionError(f"method must be one of {', '.join(get_args(Counting))}, not {method!r}")
+    is_exact = n <= MAX_EXACT_NODES if method == "auto" else method == "exact"
+    generator = make_generator(rng)
+    draws = [_sample_uniform(n, max_parents, is_exact, generator) for _ in range(n_draws)]
+    return np.array(draws, dtype=np.bool_).reshape(n_draws, n, n)
 
 
 def make_generator(rng: Seed) -> np.random.Generator:
@@ -111,13 +143,16 @@ def _sample_triangular(
     return adjacency
 
 
-def _sample_uniform(n: int, max_parents: int | None, rng: np.random.Generator) -> BoolArray:
-    """An exactly uniform DAG: layer sizes, labels, then the parents of each node."""
+def _sample_uniform(
+    n: int, max_parents: int | None, is_exact: bool, rng: np.random.Generator
+) -> BoolArray:
+    """A uniform DAG: layer sizes, labels, then the parents of each node."""
     bound = None if max_parents is None or max_parents >= n - 1 else max_parents
     labels = rng.permutation(n)
     adjacency = np.zeros((n, n), dtype=np.bool_)
     placed = previous = 0
-    for size in _sample_layer_sizes(n, bound, rng):
+    sample_sizes = _sample_layer_sizes if is_exact else _sample_layer_sizes_floating
+    for size in sample_sizes(n, bound, rng):
         if placed:
             for child in labels[placed : placed + size]:
                 chosen = _sample_parents(placed, previous, bound, rng)
@@ -148,6 +183,17 @@ def _sample_layer_sizes(n: int, bound: int | None, rng: np.random.Generator) -> 
             rank -= comb(left, size) * parent_sets**size * counts.after(placed, left - size)
         sizes.append(size)
         placed += size
+    return sizes
+
+
+def _sample_layer_sizes_floating(n: int, bound: int | None, rng: np.random.Generator) -> list[int]:
+    """The same by floating-point weights."""
+    weights = layer_weights(n, bound)
+    sizes: list[int] = []
+    placed = 0
+    while placed < n:
+        sizes.append(weights.sample_size(placed, sizes[-1] if sizes else 0, rng))
+        placed += sizes[-1]
     return sizes
 
 

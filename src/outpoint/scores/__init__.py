@@ -7,10 +7,11 @@ from outpoint.errors import DataError, OptionError
 from outpoint.scores.base import FamilyScorer, LocalScore, SetScorer
 from outpoint.scores.bdeu import BDeu
 from outpoint.scores.bge import BGe
+from outpoint.scores.bic import BIC
 from outpoint.scores.custom import CustomScore
 from outpoint.scores.prior import STRUCTURE_PRIORS, StructurePrior, build_prior
 
-SCORES = {"bge": BGe, "bdeu": BDeu}
+SCORES = {"bge": BGe, "bdeu": BDeu, "bic": BIC}
 """Scores that can be chosen by name."""
 
 
@@ -19,7 +20,7 @@ def resolve_score(score: Any, data: Dataset) -> LocalScore:
     if not isinstance(score, str):
         if isinstance(score, type) or not hasattr(score, "bind"):
             raise OptionError(
-                f"a score is a name, BGe(), BDeu() or CustomScore(fn), not {score!r}."
+                f"a score is a name, BGe(), BDeu(), BIC() or CustomScore(fn), not {score!r}."
             )
         chosen: LocalScore = score
         return chosen
@@ -45,6 +46,7 @@ def _score_for(data: Dataset) -> LocalScore:
 
 
 __all__ = [
+    "BIC",
     "SCORES",
     "STRUCTURE_PRIORS",
     "BDeu",

@@ -13,14 +13,12 @@ to which only the configurations seen in the data contribute.
 from dataclasses import dataclass
 from math import lgamma
 
-import numpy as np
-from numpy.typing import NDArray
-
 from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError
 from outpoint.kernels import kernel
 from outpoint.scores.base import SetScorer
 from outpoint.scores.checks import is_positive_number, refuse_degenerate
+from outpoint.scores.contingency import Table, count_states, make_numbering, merge_rows
 from outpoint.scores.families import Members, Scores
 
 MAX_LEVELS = 5000
@@ -61,90 +59,31 @@ class BDeu:
                 "BDeu: drop it if it is an identifier, or group its values."
             )
         refuse_degenerate(data, "BDeu", allow_degenerate)
-        return BDeuScorer(data.codes, data.cardinalities, self.equivalent_sample_size)
+        return BDeuScorer(merge_rows(data), self.equivalent_sample_size)
 
 
 class BDeuScorer(SetScorer):
     """BDeu scores of one data set."""
 
-    def __init__(
-        self,
-        codes: NDArray[np.int32],
-        cardinalities: NDArray[np.integer],
-        equivalent_sample_size: float,
-    ) -> None:
-        self.n_nodes = codes.shape[1]
-        rows, counts = np.unique(codes, axis=0, return_counts=True)
-        self._columns = np.ascontiguousarray(rows.T, dtype=np.int32)
-        self._counts = counts.astype(np.int64)
-        self._cardinalities = np.asarray(cardinalities, dtype=np.int64).copy()
+    def __init__(self, table: Table, equivalent_sample_size: float) -> None:
+        self.n_nodes = len(table.columns)
+        self._table = table
         self._equivalent_sample_size = equivalent_sample_size
-        for array in (self._columns, self._counts, self._cardinalities):
-            array.flags.writeable = False
 
     def score_sets(self, members: Members, out: Scores, start: int, stop: int) -> None:
         """Write F of the rows ``start..stop`` of ``members``."""
-        _score_sets(
-            self._columns,
-            self._counts,
-            self._cardinalities,
-            self._equivalent_sample_size,
-            members,
-            out,
-            start,
-            stop,
-        )
+        _score_sets(self._table, self._equivalent_sample_size, members, out, start, stop)
 
 
 @kernel
-def _refine(coarse, column, cardinality, seen, fine):
-    """Number the observed configurations of (coarse, column) consecutively; return how many."""
-    n_fine = 0
-    for row in range(coarse.size):
-        cell = coarse[row] * cardinality + column[row]
-        if seen[cell] < 0:
-            seen[cell] = n_fine
-            n_fine += 1
-        fine[row] = seen[cell]
-    for row in range(coarse.size):
-        seen[coarse[row] * cardinality + column[row]] = -1
-    return n_fine
-
-
-@kernel
-def _score_sets(columns, counts, cardinalities, sample_size, members, out, start, stop):
-    """F of each set; neighbours in colex order share their upper members, and so their work.
-
-    ``configuration[i]`` numbers the observed joint states of members ``i..size-1``.
-    """
-    size = members.shape[1]
-    n_rows = counts.size
-    seen = np.full(1024, -1, dtype=np.int64)
-    configuration = np.zeros((size + 1, n_rows), dtype=np.int64)
-    n_configurations = np.ones(size + 1, dtype=np.int64)
-    n_cells = np.ones(size + 1)
-    totals = np.empty(n_rows, dtype=np.int64)
+def _score_sets(table, sample_size, members, out, start, stop):
+    """F of each set."""
+    numbering = make_numbering(table, members.shape[1])
     for row in range(start, stop):
-        stale = size
-        if row > start:
-            while stale > 0 and members[row, stale - 1] == members[row - 1, stale - 1]:
-                stale -= 1
-        for i in range(stale - 1, -1, -1):
-            node = members[row, i]
-            n_cells[i] = n_cells[i + 1] * cardinalities[node]
-            if seen.size < n_configurations[i + 1] * cardinalities[node]:
-                seen = np.full(
-                    2 * n_configurations[i + 1] * cardinalities[node], -1, dtype=np.int64
-                )
-            n_configurations[i] = _refine(
-                configuration[i + 1], columns[node], cardinalities[node], seen, configuration[i]
-            )
-        totals[: n_configurations[0]] = 0
-        for r in range(n_rows):
-            totals[configuration[0, r]] += counts[r]
-        prior = sample_size / n_cells[0]
+        n_states = count_states(table, members, row, row == start, numbering)
+        prior = sample_size / numbering.n_cells[0]
         base = lgamma(prior)
         score = 0.0
-        for c in range(n_configurations[0]):
-            score += lgamma(prior + totals[c]) - base
+        for state in range(n_states):
+            score += lgamma(prior + numbering.totals[state]) - base
         out[row] = score

@@ -1,7 +1,5 @@
 """Sets of nodes as bit masks."""
 
-import numpy as np
-
 from outpoint.kernels import inlined
 
 
@@ -27,14 +25,3 @@ def count_bits(mask):
         mask &= mask - 1
         count += 1
     return count
-
-
-@inlined
-def mask_members(mask, candidates, out):
-    """Write the candidates whose bit is set to ``out``; return how many."""
-    size = 0
-    for i in range(candidates.size):
-        if mask >> np.uint32(i) & np.uint32(1):
-            out[size] = candidates[i]
-            size += 1
-    return size

@@ -17,7 +17,7 @@ from outpoint.scores.families import (
     size_offsets,
     subsets_of_size,
 )
-from outpoint.tables.bits import insert_bit, mask_members
+from outpoint.tables.bits import insert_bit
 from outpoint.tables.logspace import max_over_subsets, sum_over_subsets
 
 
@@ -26,30 +26,34 @@ def fill_dense(
 ) -> NDArray[np.float64]:
     """Scores by mask of all candidate subsets of at most ``scored_parents`` members, else -inf."""
     n, n_candidates = candidates.shape
-    dense = np.empty((n, 1 << n_candidates))
+    dense = np.full((n, 1 << n_candidates), -np.inf)
     binomials = binomial_table(n, scored_parents + 1)
     offsets = size_offsets(n - 1, scored_parents)
-    run_chunked(
-        lambda start, stop: _copy_scores(
-            families, scored_parents, candidates, binomials, offsets, dense, start, stop
-        ),
-        n,
-    )
+    blocks = [
+        subsets_of_size(n_candidates, k) for k in range(min(scored_parents, n_candidates) + 1)
+    ]
+
+    def work(start: int, stop: int) -> None:
+        for positions in blocks:
+            _copy_scores(families, positions, candidates, binomials, offsets, dense, start, stop)
+
+    run_chunked(work, n)
     return dense
 
 
 @kernel
-def _copy_scores(families, scored_parents, candidates, binomials, offsets, dense, start, stop):
-    n_candidates = candidates.shape[1]
-    members = np.empty(n_candidates, dtype=np.int64)
+def _copy_scores(families, positions, candidates, binomials, offsets, dense, start, stop):
+    """Copy the scores of the candidate subsets given by their positions, all of one size."""
+    size = positions.shape[1]
+    members = np.empty(size, dtype=np.int64)
     for child in range(start, stop):
-        for mask in range(1 << n_candidates):
-            size = mask_members(np.uint32(mask), candidates[child], members)
-            if size <= scored_parents:
-                rank = family_rank(child, members, size, binomials, offsets)
-                dense[child, mask] = families[child, rank]
-            else:
-                dense[child, mask] = -np.inf
+        for row in range(positions.shape[0]):
+            mask = 0
+            for i in range(size):
+                mask |= 1 << positions[row, i]
+                members[i] = candidates[child, positions[row, i]]
+            rank = family_rank(child, members, size, binomials, offsets)
+            dense[child, mask] = families[child, rank]
 
 
 def add_larger_sets(

@@ -1,0 +1,167 @@
+"""``outpoint map``: the best DAG, and how sure it is that there is no better one."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from outpoint.cli import options
+from outpoint.cli.options import MODEL, OUTPUT
+
+if TYPE_CHECKING:
+    from outpoint.data import Dataset
+    from outpoint.mapping import MapResult
+
+SEARCH = "Search (where the best DAG is not found exactly)"
+N_EDGES_SHOWN = 30
+
+
+def map_command(
+    data: options.Data,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write the DAG to this file, as DOT for Graphviz.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="exact (up to about 22 variables); search, repeated annealing; hill_climb; "
+            "or auto.",
+            rich_help_panel=MODEL,
+        ),
+    ] = "auto",
+    score: options.Score = "auto",
+    max_parents: options.MaxParents = None,
+    seed: options.Seed = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Number of runs (default: 50, beyond 30 variables 20).",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="Steps of each run.", rich_help_panel=SEARCH),
+    ] = None,
+    space: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="order, which finds more, or partition, which has the sharper bound.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = "order",
+    standardize: options.Standardize = False,
+    equivalent_sample_size: options.EquivalentSampleSize = None,
+    types: options.Types = None,
+    separator: options.Separator = None,
+    structure_prior: options.Prior = "uniform",
+    edge_prior: options.EdgePrior = None,
+    forbid: options.Forbid = None,
+    require: options.Require = None,
+    tier: options.Tier = None,
+    root: options.Root = None,
+    allow_degenerate: options.AllowDegenerate = False,
+) -> None:
+    """Find the best DAG: the one with the highest posterior or penalised likelihood.
+
+    Example: outpoint map boston --max-parents 3 --out boston.dot
+    """
+    from outpoint.cli.output import check_file, print_json, write_text
+    from outpoint.cli.progress import RunProgress
+    from outpoint.data import load_dataset
+    from outpoint.mapping import find_map
+
+    dataset = load_dataset(
+        data, types=options.parse_types(types), separator=options.parse_separator(separator)
+    )
+    check_file(out)
+    takes_long = dataset.n_nodes > 20 or method not in ("auto", "exact")
+    with RunProgress(shown=not quiet and takes_long) as progress:
+        result = find_map(
+            dataset,
+            score=options.parse_score(score, standardize, equivalent_sample_size),
+            method=method,
+            max_parents=max_parents,
+            runs=runs,
+            steps=steps,
+            seed=seed,
+            space=space,
+            structure_prior=structure_prior,
+            edge_prior=edge_prior,
+            **options.knowledge(dataset.names, forbid, require, tier, root),
+            allow_degenerate=allow_degenerate,
+            progress=progress,
+        )
+    if out is not None:
+        write_text(out, result.dag.to_dot())
+    if json:
+        print_json(_as_json(result, dataset))
+    elif not quiet:
+        _print_result(result, dataset, out)
+
+
+def _as_json(result: "MapResult", data: "Dataset") -> dict[str, Any]:
+    return {
+        "method": result.method,
+        "space": result.space,
+        "score": result.score,
+        "data": data.source,
+        "n_nodes": data.n_nodes,
+        "n_observations": data.n_obs,
+        "max_parents": result.max_parents,
+        "log_score": result.log_score,
+        "hits": result.hits,
+        "runs": result.runs,
+        "miss_probability": result.miss_probability,
+        "n_linear_extensions": result.n_linear_extensions,
+        "linear_extensions_exact": result.linear_extensions_exact,
+        "n_optimal_classes": len(result.optima),
+        "verdict": result.verdict,
+        "edges": [list(edge) for edge in result.dag.edges],
+        "compelled_edges": [list(edge) for edge in result.cpdag.directed],
+        "elapsed_seconds": result.seconds,
+        "seed": result.seed,
+    }
+
+
+def _print_result(result: "MapResult", data: "Dataset", out: Path | None) -> None:
+    """Data, model, score, edges, verdict, file."""
+    from outpoint.cli.summary import SCORE_NAMES, make_console, print_line
+    from outpoint.cli.text import printable
+
+    console = make_console()
+    kind = "continuous" if data.is_continuous else "categorical"
+    score = SCORE_NAMES.get(result.score, result.score)
+    parents = "1 parent" if result.max_parents == 1 else f"{result.max_parents} parents"
+    how = f"{result.method} over {result.space}s" if result.space else result.method
+    compelled = set(result.cpdag.directed)
+    lines = {
+        "Data": f"{data.source}: {data.n_obs} observations of {data.n_nodes} {kind} variables",
+        "Model": f"{score} score, at most {parents}",
+        "Method": f"{how}, {result.seconds:.2f} s",
+        "Best DAG": f"log score {result.log_score:.4f}, {result.dag.n_edges} edges, "
+        f"{len(compelled)} of them with a direction that data can tell (->)",
+    }
+    for label, line in lines.items():
+        print_line(console, label, line)
+    for parent, child in result.dag.edges[:N_EDGES_SHOWN]:
+        arrow = "->" if (parent, child) in compelled else "--"
+        print_line(console, "", f"{printable(parent)} {arrow} {printable(child)}")
+    if result.dag.n_edges > N_EDGES_SHOWN:
+        more = result.dag.n_edges - N_EDGES_SHOWN
+        print_line(console, "", f"and {more} more" + ("" if out else " (--out FILE writes all)"))
+    print_line(console, "Verdict", result.verdict)
+    if out is not None:
+        print_line(console, "File", str(out))

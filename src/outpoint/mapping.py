@@ -1,0 +1,337 @@
+"""The best DAG: exactly where that is possible, by repeated stochastic search where it is not."""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.errors import OptionError
+from outpoint.exact import find_optima, is_best_quick, require_best_feasible
+from outpoint.graphs import Cpdag, Dag
+from outpoint.preparation import Model, checked_count, checked_seed, prepare
+from outpoint.runs import Progress, Report
+from outpoint.search import (
+    PATIENCE,
+    SPACES,
+    TABU,
+    bound_miss_probability,
+    climb_hills,
+    count_orders,
+    default_steps,
+    search_dags,
+)
+from outpoint.tables import ScoreTable
+from outpoint.tables.best import tie_tolerance
+
+METHODS = ("auto", "exact", "search", "hill_climb")
+MANY_RUNS, MANY_NODES, FEW_RUNS = 50, 30, 20
+"""Default number of runs: up to so many nodes, and beyond."""
+
+EXACT_TRIES = 100
+"""DAGs drawn among the exact optima, to see whether there are several classes of them."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MapResult:
+    """The best DAG and what is known about its being the best.
+
+    ``hits`` of ``runs`` found it. ``miss_probability`` bounds, as the paper does, the probability
+    that a better DAG was missed: 0 if the search was exact, None for hill climbing, which has no
+    such bound. Where orders were searched the bound uses ``n_linear_extensions``, the number of
+    orders of the DAG, or an upper bound on it if ``linear_extensions_exact`` is False.
+
+    ``optima`` holds one DAG of each class of Markov equivalent DAGs that was met with this score,
+    ``dag`` first; if there is more than one, data and prior do not decide between them.
+    """
+
+    dag: Dag
+    log_score: float
+    method: str
+    hits: int
+    runs: int
+    miss_probability: float | None
+    space: str | None
+    n_linear_extensions: int | None
+    linear_extensions_exact: bool
+    optima: tuple[Dag, ...]
+    run_log_scores: NDArray[np.float64]
+    n_steps: int | None
+    score: str
+    max_parents: int
+    n_candidates: int
+    seed: int
+    seconds: float
+
+    def __repr__(self) -> str:
+        """The score, how it was found, and the DAG."""
+        return (
+            f"MapResult(log_score={self.log_score:.6f}, method={self.method!r}, "
+            f"{self.hits} of {self.runs} runs, {self.dag!r})"
+        )
+
+    @property
+    def cpdag(self) -> Cpdag:
+        """The class of DAGs that data cannot tell from the best one."""
+        return self.dag.cpdag()
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether no DAG can be better."""
+        return self.method == "exact"
+
+    @property
+    def verdict(self) -> str:
+        """How far the result can be trusted, in words."""
+        if self.is_proven:
+            text = "This is the best DAG: all others are excluded by dynamic programming."
+        elif self.miss_probability is None:
+            text = (
+                f"{self.hits} of {self.runs} climbs ended here; hill climbing gives no bound on "
+                "what it has missed."
+            )
+        else:
+            text = f"{self.hits} of {self.runs} runs found it; {self._bound_in_words()}."
+        if len(self.optima) > 1:
+            text += (
+                f" {len(self.optima)} DAGs that are not Markov equivalent were met with this score."
+            )
+        return text
+
+    def _bound_in_words(self) -> str:
+        """The bound, and where W comes from."""
+        bound = (
+            f"a better DAG was missed with probability at most about {self.miss_probability:.2g}"
+        )
+        if self.space == "partition":
+            return bound
+        exactly = "" if self.linear_extensions_exact else "up to "
+        text = f"as it has {exactly}{_rounded(self.n_linear_extensions)} orders, {bound}"
+        if (self.miss_probability or 0.0) > 0.5:
+            text += " (no information; space='partition' has a sharper bound)"
+        return text
+
+
+def _rounded(count: int | None) -> str:
+    """A count for reading: small ones in full, large ones as a power of ten."""
+    if count is None or count < 1_000_000:
+        return f"{count:,}"
+    return f"10^{len(str(count)) - 1}"
+
+
+class _Found(NamedTuple):
+    """What an engine hands back: the best DAG of each run, and further optimal ones."""
+
+    adjacencies: list[NDArray[np.bool_]]
+    log_scores: NDArray[np.float64]
+
+
+def find_map(
+    data: Any,
+    score: Any = "auto",
+    method: str = "auto",
+    max_parents: int | None = None,
+    runs: int | None = None,
+    steps: int | None = None,
+    seed: int | None = None,
+    *,
+    space: str = "order",
+    tabu: int = TABU,
+    patience: int = PATIENCE,
+    n_candidates: int | None = None,
+    structure_prior: str = "uniform",
+    edge_prior: Any = None,
+    forbidden: Iterable[tuple[str, str]] = (),
+    required: Iterable[tuple[str, str]] = (),
+    tiers: Sequence[Sequence[str]] | None = None,
+    roots: Iterable[str] = (),
+    allow_degenerate: bool = False,
+    memory_limit: float | None = None,
+    progress: Report | None = None,
+) -> MapResult:
+    """Find the DAG with the best score (maximum a posteriori, or penalised likelihood).
+
+    Parameters
+    ----------
+    data, score, max_parents, structure_prior, edge_prior, forbidden, required, tiers, roots, \
+allow_degenerate
+        As for :func:`outpoint.learn`; ``score="bic"`` is a penalised likelihood.
+    method
+        ``"exact"``: dynamic programming over all sets of nodes, up to about 22 variables.
+        ``"search"``: repeated annealing runs. ``"hill_climb"``: greedy changes of single edges
+        with a tabu list and restarts. ``"auto"`` is exact up to 22 variables and searches beyond,
+        or if ``runs``, ``steps`` or ``space`` are given.
+    runs, steps
+        Number of runs of a search and steps of each; by default 50 runs (20 beyond 30 variables)
+        of order n^2 log n steps. For hill climbing ``runs`` is the number of starts.
+    seed
+        Seed of all randomness; the result does not depend on the number of threads.
+    space
+        What is searched: ``"order"``, which finds more, or ``"partition"``, where each DAG counts
+        once and the bound on missed DAGs is sharper.
+    tabu, patience
+        Hill climbing: steps for which a changed pair of nodes is left alone, and steps without
+        improvement after which a climb ends.
+    n_candidates
+        Candidate parents per node with a table of all their subsets; sets that leave the
+        candidates are searched as well, so this affects speed more than the result.
+    memory_limit
+        Bytes the exact method may use (default: what is free).
+    progress
+        Called with a :class:`outpoint.runs.Progress` now and then.
+    """
+    started = time.perf_counter()
+    model = prepare(
+        data,
+        score=score,
+        max_parents=max_parents,
+        structure_prior=structure_prior,
+        edge_prior=edge_prior,
+        forbidden=forbidden,
+        required=required,
+        tiers=tiers,
+        roots=roots,
+        allow_degenerate=allow_degenerate,
+    )
+    seed = checked_seed(seed)
+    is_searched = runs is not None or steps is not None or space != "order"
+    method = _chosen_method(method, model.data.n_nodes, is_searched, memory_limit)
+    _check_options(method, space, runs, steps)
+    n_runs = _default_runs(method, model.data.n_nodes) if runs is None else runs
+    n_runs = checked_count(n_runs, "runs", 1)
+    n_steps = default_steps(model.data.n_nodes) if steps is None else steps
+    n_steps = checked_count(n_steps, "steps", 1)
+    report = progress or (lambda progress: None)
+    report(Progress("scoring parent sets", 0.0))
+    table = model.tabulate(model.data.n_nodes - 1 if method == "exact" else n_candidates)
+    report(Progress("searching", 0.0))
+    required_edges = model.prior.required
+    if method == "exact":
+        optima, log_score = find_optima(table, np.random.default_rng(seed), EXACT_TRIES)
+        found = _Found(optima, np.full(len(optima), log_score))
+    elif method == "search":
+        outcome = search_dags(
+            table,
+            required_edges,
+            space=space,
+            n_runs=n_runs,
+            n_steps=n_steps,
+            seed=seed,
+            progress=lambda fraction: report(Progress("searching", fraction)),
+        )
+        found = _Found(outcome.adjacencies, outcome.log_scores)
+    else:
+        climbs = climb_hills(
+            table,
+            required_edges,
+            n_runs=n_runs,
+            seed=seed,
+            tabu=checked_count(tabu, "tabu", 0),
+            patience=checked_count(patience, "patience", 1),
+            progress=lambda fraction: report(Progress("searching", fraction)),
+        )
+        found = _Found(climbs.adjacencies, climbs.log_scores)
+    return _conclude(
+        model,
+        table,
+        found,
+        method=method,
+        space=space if method == "search" else None,
+        n_runs=n_runs,
+        n_steps=n_steps if method == "search" else None,
+        seed=seed,
+        started=started,
+    )
+
+
+def _conclude(
+    model: Model,
+    table: ScoreTable,
+    found: _Found,
+    *,
+    method: str,
+    space: str | None,
+    n_runs: int,
+    n_steps: int | None,
+    seed: int,
+    started: float,
+) -> MapResult:
+    """Choose the best DAG, count its hits, and bound the probability of having missed a better."""
+    best = float(found.log_scores.max())
+    if best == -np.inf:
+        raise OptionError("no admissible DAG was found: the scores or constraints exclude them.")
+    is_hit = found.log_scores >= best - tie_tolerance(best)
+    optima = _classes(
+        model.data.names,
+        [dag for dag, hit in zip(found.adjacencies, is_hit, strict=True) if hit],
+    )
+    hits = 1 if method == "exact" else int(is_hit.sum())
+    n_orders, is_exact, miss = None, False, None
+    if method == "exact":
+        miss = 0.0
+    elif space == "partition":
+        miss = bound_miss_probability(hits, n_runs)
+    elif space == "order":
+        n_orders, is_exact = count_orders(optima[0])
+        miss = bound_miss_probability(hits, n_runs, n_orders)
+    return MapResult(
+        dag=optima[0],
+        log_score=sum(table.log_score(v, s) for v, s in enumerate(optima[0].parent_sets)),
+        method=method,
+        hits=hits,
+        runs=n_runs,
+        miss_probability=miss,
+        space=space,
+        n_linear_extensions=n_orders,
+        linear_extensions_exact=is_exact,
+        optima=optima,
+        run_log_scores=found.log_scores[:n_runs],
+        n_steps=n_steps,
+        score=model.score.name,
+        max_parents=model.max_parents,
+        n_candidates=table.candidates.shape[1],
+        seed=seed,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _classes(names: tuple[str, ...], adjacencies: list[NDArray[np.bool_]]) -> tuple[Dag, ...]:
+    """One DAG of each Markov equivalence class, fewest edges first, whatever their order."""
+    unique = {adjacency.tobytes(): adjacency for adjacency in adjacencies}
+    ranked = sorted(unique, key=lambda key: (int(unique[key].sum()), key))
+    classes: dict[bytes, Dag] = {}
+    for key in ranked:
+        dag = Dag(names, unique[key])
+        classes.setdefault(dag.cpdag().adjacency.tobytes(), dag)
+    return tuple(classes.values())
+
+
+def _chosen_method(method: str, n_nodes: int, is_searched: bool, memory_limit: float | None) -> str:
+    """The engine to use; ``is_searched`` if options were given that only a search has."""
+    if method not in METHODS:
+        raise OptionError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}.")
+    if method == "auto":
+        method = "exact" if is_best_quick(n_nodes) and not is_searched else "search"
+    elif method == "exact":
+        require_best_feasible(n_nodes, memory_limit)
+    return method
+
+
+def _default_runs(method: str, n_nodes: int) -> int:
+    if method == "exact":
+        return 1
+    return MANY_RUNS if n_nodes <= MANY_NODES else FEW_RUNS
+
+
+def _check_options(method: str, space: str, runs: int | None, steps: int | None) -> None:
+    """Refuse unknown spaces, and options that the method does not have."""
+    if space not in SPACES:
+        raise OptionError(f"unknown space {space!r}: choose one of {', '.join(SPACES)}.")
+    if method != "search" and space != "order":
+        raise OptionError(f"space belongs to method 'search', not to {method!r}.")
+    if method != "search" and steps is not None:
+        raise OptionError(f"steps belongs to method 'search', not to {method!r}.")
+    if method == "exact" and runs is not None:
+        raise OptionError("runs belongs to 'search' and 'hill_climb'; 'exact' needs a single one.")

@@ -1,0 +1,130 @@
+"""Repeated annealing runs, in orders or in partitions, in threads.
+
+Every run has a random stream of its own, so the results do not depend on the number of threads.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.kernels import run_chunked
+from outpoint.search.annealing import Floats, find_schedule
+from outpoint.search.best_dag import Adjacency, best_dag
+from outpoint.search.order_search import anneal_orders, climb_orders, make_order_state, set_order
+from outpoint.search.partition_search import (
+    anneal_partitions,
+    climb_partitions,
+    make_partition_state,
+)
+from outpoint.search.view import SearchView, view_maxima
+from outpoint.tables import ScoreTable
+
+SPACES = ("order", "partition")
+PILOT_STEPS = 20
+"""Steps of the pilot at each power, per node."""
+
+Order = NDArray[np.int64]
+Progress = Callable[[float], None]
+
+
+class Runs(NamedTuple):
+    """The best DAG of each run and its log score; the powers that all runs used."""
+
+    adjacencies: list[Adjacency]
+    log_scores: Floats
+    powers: Floats
+
+
+def search_dags(
+    table: ScoreTable,
+    required: Adjacency,
+    *,
+    space: str,
+    n_runs: int,
+    n_steps: int,
+    seed: int,
+    progress: Progress | None = None,
+) -> Runs:
+    """Run the search ``n_runs`` times with ``n_steps`` steps each.
+
+    ``required`` are the edges that every DAG has; runs start at random orders that allow them.
+    """
+    view = view_maxima(table, containing=space == "partition")
+    start, anneal, climb = _SPACES[space]
+    pilot_stream, *streams = np.random.SeedSequence(seed).spawn(1 + n_runs)
+    pilot_rng = np.random.default_rng(pilot_stream)
+    pilot = start(table, view, random_order(required, pilot_rng))
+    powers = find_schedule(
+        lambda powers, steps: anneal(view, pilot, powers, steps, pilot_rng),
+        PILOT_STEPS * table.n_nodes,
+    )
+    found: list[Any] = [None] * n_runs
+    steps_per_power = max(1, n_steps // len(powers))
+
+    def work(begin: int, end: int) -> None:
+        for run in range(begin, end):
+            rng = np.random.default_rng(streams[run])
+            state = start(table, view, random_order(required, rng))
+            anneal(view, state, powers, steps_per_power, rng)
+            climb(view, state)
+            found[run] = best_dag(table, view, _order_of(state))
+
+    n_done = 0
+
+    def done(n_more: int) -> None:
+        nonlocal n_done
+        n_done += n_more
+        if progress is not None:
+            progress(n_done / n_runs)
+
+    run_chunked(work, n_runs, chunks_per_thread=n_runs, done=done)
+    return Runs([dag for dag, _ in found], np.array([score for _, score in found]), powers)
+
+
+def random_order(required: Adjacency, rng: np.random.Generator) -> Order:
+    """A random order, parents first, in which all required edges point forward."""
+    n = len(required)
+    n_missing = required.sum(axis=0)
+    waiting = [int(v) for v in rng.permutation(n) if n_missing[v] == 0]
+    order = np.empty(n, dtype=np.int64)
+    for place in range(n):
+        node = waiting.pop(int(rng.integers(len(waiting))))
+        order[place] = node
+        for child in np.flatnonzero(required[node]):
+            n_missing[child] -= 1
+            if n_missing[child] == 0:
+                waiting.append(int(child))
+    return order
+
+
+def _start_in_orders(table: ScoreTable, view: SearchView, order: Order) -> Any:
+    state = make_order_state(len(order))
+    state.best_score[0] = set_order(view, state, order)
+    state.best_order[:] = order
+    return state
+
+
+def _start_in_partitions(table: ScoreTable, view: SearchView, order: Order) -> Any:
+    """At the layers of the order's best DAG, which is admissible if any DAG of the order is."""
+    state = make_partition_state(len(order))
+    adjacency, _ = best_dag(table, view, order)
+    for child in order:
+        parents = np.flatnonzero(adjacency[:, child])
+        state.layer[child] = state.layer[parents].max() + 1 if len(parents) else 0
+    state.best_layer[:] = state.layer
+    return state
+
+
+def _order_of(state: Any) -> Order:
+    """The best order met, or the nodes of the best partition layer by layer."""
+    if hasattr(state, "best_order"):
+        return np.array(state.best_order)
+    return np.argsort(state.best_layer, kind="stable")
+
+
+_SPACES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]] = {
+    "order": (_start_in_orders, anneal_orders, climb_orders),
+    "partition": (_start_in_partitions, anneal_partitions, climb_partitions),
+}

@@ -1,0 +1,123 @@
+"""``outpoint map``: what it prints and writes, what its options change, what it refuses."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import outpoint as op
+from tests.cli.conftest import Run, listing, table, without_colours
+
+
+def map_json(run: Run, *words: str) -> dict:
+    """The result of a search that must succeed."""
+    outcome = run("map", *words, "--json", "--quiet")
+    assert (outcome.code, outcome.err) == (0, "")
+    return json.loads(outcome.out, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
+
+
+def test_printed_result(run: Run) -> None:
+    outcome = run("map", "boston", "--max-parents", "3")
+    assert (outcome.code, outcome.err) == (0, "")
+    lines = outcome.out.splitlines()
+    assert lines[0] == "Data      boston: 506 observations of 14 continuous variables"
+    assert lines[1] == "Model     BGe score, at most 3 parents"
+    assert lines[2].startswith("Method    exact, ")
+    assert lines[3].startswith("Best DAG  log score -20419.7780, 30 edges, 27 of them")
+    arrows = [line.split() for line in lines[4:-1]]
+    best = op.find_map("boston", max_parents=3).dag
+    assert [(a, b) for a, _, b in arrows] == list(best.edges)
+    directed = [(a, b) for a, arrow, b in arrows if arrow == "->"]
+    assert directed == [edge for edge in best.edges if edge in best.cpdag().directed]
+    assert lines[-1].startswith("Verdict   This is the best DAG")
+    assert listing() == ["data.csv"]
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_the_dag_is_written_as_dot(run: Run) -> None:
+    outcome = run("map", "asia", "--out", "best.dot", "--quiet")
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
+    assert op.Dag.from_dot(Path("best.dot").read_text()) == op.find_map("asia").dag
+    assert run("map", "asia", "-o", "best.dot").out.endswith("File      best.dot\n")
+
+
+def test_json(run: Run) -> None:
+    found = map_json(run, "asia", "--method", "search", "--runs", "6", "--seed", "3")
+    same = op.find_map("asia", method="search", runs=6, seed=3)
+    assert found["log_score"] == same.log_score
+    assert [tuple(edge) for edge in found["edges"]] == list(same.dag.edges)
+    assert [tuple(edge) for edge in found["compelled_edges"]] == list(same.cpdag.directed)
+    assert found["miss_probability"] == same.miss_probability
+    assert (found["hits"], found["runs"], found["seed"]) == (same.hits, 6, 3)
+    assert (found["method"], found["space"], found["score"]) == ("search", "order", "bdeu")
+    assert found["n_linear_extensions"] == same.n_linear_extensions
+    assert found["verdict"] == same.verdict
+
+
+OPTIONS = {
+    "method": (["--method", "hill_climb"], {"method": "hill_climb"}),
+    "space": (["--space", "partition"], {"space": "partition"}),
+    "steps": (["--steps", "300"], {"steps": 300}),
+    "score": (["--score", "bic"], {"score": "bic"}),
+    "standardize": (["--standardize"], {"score": op.BGe(standardize=True)}),
+    "parents": (["--max-parents", "1"], {"max_parents": 1}),
+    "prior": (["--structure-prior", "fair"], {"structure_prior": "fair"}),
+    "edge prior": (["--edge-prior", "0.01"], {"edge_prior": 0.01}),
+    "forbid": (["--forbid", "a->b", "--forbid", "b->a"], {"forbidden": [("a", "b"), ("b", "a")]}),
+    "require": (["--require", "c->d"], {"required": [("c", "d")]}),
+    "tiers": (["--tier", "b,d", "--tier", "a"], {"tiers": [["b", "d"], ["a"]]}),
+    "root": (["--root", "b", "--root", "d"], {"roots": ["b", "d"]}),
+}
+
+
+@pytest.mark.parametrize(("words", "options"), OPTIONS.values(), ids=list(OPTIONS))
+def test_every_option_means_what_it_means_in_python(run: Run, words, options) -> None:
+    found = map_json(run, "data.csv", *words, "--seed", "1")
+    same = op.find_map("data.csv", seed=1, **options)
+    assert found["log_score"] == same.log_score
+    assert [tuple(edge) for edge in found["edges"]] == list(same.dag.edges)
+    assert (found["method"], found["space"], found["runs"]) == (same.method, same.space, same.runs)
+
+
+def test_many_variables_are_searched(run: Run) -> None:
+    numbers = np.random.default_rng(1).normal(size=(60, 25)).round(3)
+    Path("many.csv").write_text(table(",".join(f"v{i}" for i in range(25)), numbers))
+    outcome = run("map", "many.csv", "--max-parents", "1", "--runs", "3", "--steps", "500")
+    assert outcome.code == 0
+    assert outcome.err == "scoring parent sets ...\nsearching ...\n"
+    assert "search over orders" in outcome.out
+    assert "of 3 runs found it" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nowhere.csv"], "There is no file 'nowhere.csv'"),
+        (["data.csv", "--method", "best"], "unknown method 'best'"),
+        (["data.csv", "--score", "aic"], "unknown score 'aic'"),
+        (["data.csv", "--runs", "0"], "runs is a whole number from 1, not 0"),
+        (["data.csv", "--method", "exact", "--steps", "5"], "steps belongs to method 'search'"),
+        (["data.csv", "--out", "."], "is a directory"),
+        (["data.csv", "--out", "no/such/best.dot"], "there is no directory no/such"),
+        (["data.csv", "--require", "a-b"], "an edge is written 'A->B'"),
+        (["data.csv", "--colour"], "no such option"),
+        ([], "missing argument 'DATA'"),
+    ],
+)
+def test_bad_input(run: Run, words: list[str], message: str) -> None:
+    outcome = run("map", *words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in outcome.err
+    assert len(outcome.err.splitlines()) == 1
+    assert outcome.err.startswith("outpoint: ")
+    assert listing() == ["data.csv"]
+
+
+def test_help(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    out = without_colours(run("map", "--help").out)
+    assert "Example: outpoint map boston --max-parents 3 --out boston.dot" in out
+    for option in ("--method", "--runs", "--space", "--forbid", "--tier", "--json", "--out"):
+        assert option in out
+    assert "map" in without_colours(run("--help").out)
