@@ -3,6 +3,7 @@
 With the nodes P placed, T the last layer and U the rest, the next layer is R with weight
 ``a[U - R] * prod_{i in R} tau_i(P, T)``, where ``a`` is the inclusion-exclusion table of U given
 P (MATH section 6); the first layer has no parents. No chain, no burn-in: every draw is perfect.
+All draws go forward together, and those that have the same P and T share one table of weights.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from outpoint.tables import ScoreTable
 from outpoint.tables.queries import candidate_masks, sample_parents, scan_ranked
 
 DRAWS_PER_STREAM = 50
-"""Draws made with one random stream; fixed, so that results do not depend on the threads."""
+"""Draws whose parents come from one random stream; fixed, whatever the number of threads."""
 
 
 def sample_dags(
@@ -28,34 +29,83 @@ def sample_dags(
     done: Callable[[int], None] | None = None,
 ) -> NDArray[np.bool_]:
     """``n_draws`` independent adjacency matrices from the posterior of a complete table."""
+    layers = _sample_layers(table, upward, n_draws, rng)
     n = table.n_nodes
     dags = np.zeros((n_draws, n, n), dtype=np.bool_)
-    first = np.empty(1 << n)
-    _first_layer(table.dense, table.log_sums, upward.mantissa, upward.exponent, first)
     streams = rng.spawn(-(-n_draws // DRAWS_PER_STREAM))
-    ranked, log_sums = table.ranked, table.log_sums
+    ranked = table.ranked
 
     def work(start: int, stop: int) -> None:
         for i in range(start, stop):
-            _sample_block(
-                table.candidates,
-                log_sums,
-                ranked,
-                table.outside,
-                upward.mantissa,
-                upward.exponent,
-                first,
-                streams[i],
-                dags[i * DRAWS_PER_STREAM : (i + 1) * DRAWS_PER_STREAM],
+            block = slice(i * DRAWS_PER_STREAM, (i + 1) * DRAWS_PER_STREAM)
+            _sample_parents(
+                table.candidates, ranked, table.outside, layers[block], streams[i], dags[block]
             )
 
     run_chunked(
         work,
         len(streams),
-        chunks_per_thread=max(1, len(streams)),
         done=None if done is None else lambda blocks: done(blocks * DRAWS_PER_STREAM),
     )
     return dags
+
+
+def _sample_layers(
+    table: ScoreTable, upward: Scaled, n_draws: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The layer of every node in every draw."""
+    n = table.n_nodes
+    cumulative = np.empty(1 << n)
+    _first_layer(table.dense, table.log_sums, upward.mantissa, upward.exponent, cumulative)
+    last = _pick(cumulative, rng.random(n_draws))
+    placed = last.copy()
+    layers = np.where(last[:, None] >> np.arange(n) & 1, 0, n)
+    level = 0
+    while (left := np.flatnonzero(placed != (1 << n) - 1)).size:
+        level += 1
+        states = np.column_stack([placed[left], last[left]])
+        last[left] = _sample_next_layers(table, upward, states, rng.random(len(left)))
+        placed[left] |= last[left]
+        layers[left] = np.where(last[left, None] >> np.arange(n) & 1, level, layers[left])
+    return layers
+
+
+def _sample_next_layers(
+    table: ScoreTable,
+    upward: Scaled,
+    states: NDArray[np.int64],
+    uniform: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """The next layer of each draw as a mask, from its nodes placed and last layer."""
+    different, group = np.unique(states, axis=0, return_inverse=True)
+    order = np.argsort(group.ravel(), kind="stable")
+    bounds = np.searchsorted(group.ravel()[order], np.arange(len(different) + 1))
+    picks = uniform[order]
+    chosen = np.empty(len(order), dtype=np.int64)
+    log_sums, ranked = table.log_sums, table.ranked
+
+    def work(start: int, stop: int) -> None:
+        _next_layers(
+            table.candidates,
+            log_sums,
+            ranked,
+            upward.mantissa,
+            upward.exponent,
+            different[start:stop],
+            bounds[start : stop + 1],
+            picks,
+            chosen,
+        )
+
+    run_chunked(work, len(different), chunks_per_thread=8)
+    found = np.empty_like(chosen)
+    found[order] = chosen
+    return found
+
+
+def _pick(cumulative: NDArray[np.float64], uniform: NDArray[np.float64]) -> NDArray[np.int64]:
+    found = np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
+    return np.minimum(found, len(cumulative) - 1).astype(np.int64)
 
 
 @kernel
@@ -95,50 +145,47 @@ def _first_layer(dense, log_sums, mantissa, exponent, cumulative):
 
 
 @kernel
-def _draw_index(weights, size, uniform):
-    total = 0.0
-    for r in range(size):
-        total += weights[r]
-    left = uniform * total
-    chosen = 0
-    for r in range(size):
-        if weights[r] > 0.0:
-            chosen = r
-            left -= weights[r]
-            if left < 0.0:
-                break
-    return chosen
+def _next_layers(candidates, log_sums, ranked, mantissa, exponent, states, bounds, uniform, chosen):
+    """Draw the next layer of all draws of each state, given as placed nodes and last layer.
 
-
-@kernel
-def _sample_block(candidates, log_sums, ranked, outside, mantissa, exponent, first, rng, dags):
+    The draws of state s have the numbers ``bounds[s]..bounds[s+1]``.
+    """
     n = candidates.shape[0]
     full = (1 << n) - 1
     work = make_workspace(n - 1)
     weights = np.empty(1 << (n - 1))
     log_tau = np.empty(n)
     layer = np.empty(n, dtype=np.int64)
+    for state in range(states.shape[0]):
+        placed, last = states[state, 0], states[state, 1]
+        for node in range(n):
+            layer[node] = 2 if not placed >> node & 1 else last >> node & 1
+        for node in range(n):
+            if layer[node] == 2:
+                allowed, previous = candidate_masks(candidates[node], layer, 2)
+                log_tau[node] = scan_ranked(ranked, node, allowed, previous, True)
+        count = load_completions(log_sums, full ^ placed, mantissa, exponent, work)
+        _remaining_weights(log_tau, count, work, weights)
+        for r in range(1, 1 << count):
+            weights[r] += weights[r - 1]
+        total = weights[(1 << count) - 1]
+        for draw in range(bounds[state], bounds[state + 1]):
+            picked = np.searchsorted(weights[: 1 << count], uniform[draw] * total, side="right")
+            picked = min(picked, (1 << count) - 1)
+            mask = 0
+            for i in range(count):
+                if picked >> i & 1:
+                    mask |= 1 << work.nodes[i]
+            chosen[draw] = mask
+
+
+@kernel
+def _sample_parents(candidates, ranked, outside, layers, rng, dags):
+    """Draw the parents of every node, given the layers of the DAGs."""
+    n = candidates.shape[0]
     parents = np.empty(n, dtype=np.int64)
     for draw in range(dags.shape[0]):
-        layer[:] = n
-        placed = np.searchsorted(first, rng.random() * first[-1], side="right")
-        for node in range(n):
-            if placed >> node & 1:
-                layer[node] = 0
-        level = 1
-        while placed != full:
-            for node in range(n):
-                if layer[node] == n:
-                    allowed, previous = candidate_masks(candidates[node], layer, level)
-                    log_tau[node] = scan_ranked(ranked, node, allowed, previous, True)
-            count = load_completions(log_sums, full ^ placed, mantissa, exponent, work)
-            _remaining_weights(log_tau, count, work, weights)
-            chosen = _draw_index(weights, 1 << count, rng.random())
-            for i in range(count):
-                if chosen >> i & 1:
-                    layer[work.nodes[i]] = level
-                    placed |= 1 << work.nodes[i]
-            level += 1
+        layer = layers[draw]
         for node in range(n):
             if layer[node] > 0:
                 size = sample_parents(
