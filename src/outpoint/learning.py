@@ -119,9 +119,9 @@ def learn(
         Bytes the exact engine may use (default: what is free).
     time
         How long to sample, in seconds or as ``"90s"``, ``"10m"``, ``"2h"``; ``steps``, if given,
-        is then an upper limit. Draws are thinned as the run grows, so that between ``draws`` and
-        twice as many are kept; of a run that takes more than the usual number of steps the first
-        quarter is left out.
+        is then an upper limit, and warming up takes at most a quarter of the time. Draws are
+        thinned as the run grows, so that between ``draws`` and twice as many are kept; of a run
+        that takes more than the usual number of steps the first quarter is left out.
     until_converged
         Sample until the chains agree (see ``Posterior.verdict``), or ``steps`` or ``time`` is up;
         without either, for at most a hundred times the usual number of steps.

@@ -296,3 +296,38 @@ def test_respacing_widens_the_gaps_that_are_crossed_often(gain):
     skewed = gaps([90, 50, 0])
     assert skewed[0] > even[0] > skewed[2]
     np.testing.assert_array_equal(respace(power[:2], attempts, attempts, gain), power[:2])
+
+
+# A shorter warm-up
+
+
+@pytest.mark.parametrize("method", ["mcmc", "structure+rev"])
+def test_a_shortened_warm_up_is_a_shorter_warm_up(method):
+    """Announced before its first tenth has passed, it is as if it had been planned.
+
+    Both have an odd number of sweeps, after which the same pairs of replicas are swapped.
+    """
+    planned, shortened = begin(method, n_warmup=20), begin(method, n_warmup=1020)
+    shortened.advance(20)
+    shortened.shorten_warm_up(20)
+    planned.advance(20)
+    for chain in (planned, shortened):
+        chain.advance(2000)
+    assert planned.n_warmup == shortened.n_warmup == 20
+    assert same_trace(planned, shortened)
+    assert shortened.trace.n_draws[0] == 200
+
+
+def test_the_warm_up_cannot_end_in_the_past_or_be_prolonged():
+    chain = begin("mcmc", n_warmup=200)
+    chain.advance(100)
+    for step in (80, 220):
+        with pytest.raises(ValueError, match="cannot end at step"):
+            chain.shorten_warm_up(step)
+    chain.shorten_warm_up(140)
+    other = begin("mcmc", n_warmup=200)
+    other.restore(chain.snapshot())
+    for each in (chain, other):
+        each.advance(500)
+    assert chain.trace.n_draws[0] == 46
+    assert same_trace(chain, other)

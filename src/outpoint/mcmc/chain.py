@@ -72,6 +72,16 @@ class Chain(ABC):
         """The ladder of powers of the replicas."""
         return self._plan.power
 
+    def shorten_warm_up(self, n_warmup: int) -> None:
+        """Let the warm-up end at this step, which must not lie behind."""
+        if not self.step <= n_warmup <= self.n_warmup:
+            raise ValueError(f"the warm-up cannot end at step {n_warmup}")
+        self.n_warmup = n_warmup
+        self._tuning_steps = sorted({*self._tuning_steps, n_warmup} - {0})
+        self._tuning_steps = [step for step in self._tuning_steps if step <= n_warmup]
+        if self.step == n_warmup:
+            self._tune_now()
+
     def advance(self, n_steps: int) -> None:
         """Take steps; what can be tuned is tuned at each tenth of the warm-up, and then left."""
         target = self.step + n_steps
@@ -82,9 +92,7 @@ class Chain(ABC):
             self._run(first, stop - self.step, self.step >= self.n_warmup)
             self.step = stop
             if stop in self._tuning_steps:
-                self._tune(self._tuning_steps.index(stop))
-                for counts in self._counts():
-                    counts[:] = 0
+                self._tune_now()
 
     def take_draws(self) -> Draws:
         """The draws kept since the last call."""
@@ -99,7 +107,8 @@ class Chain(ABC):
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """All that ``restore`` needs to go on bit for bit, draws that were not taken excepted."""
         arrays = {name: array.copy() for name, array in self._arrays().items()}
-        arrays["counters"] = np.array([self.step, self._plan.thin, self._plan.block])
+        counters = [self.step, self.n_warmup, self._plan.thin, self._plan.block]
+        arrays["counters"] = np.array(counters)
         arrays["power"] = self._plan.power.copy()
         generator = json.dumps(self._rng.bit_generator.state).encode()
         arrays["generator"] = np.frombuffer(generator, dtype=np.uint8).copy()
@@ -112,7 +121,8 @@ class Chain(ABC):
             if saved.shape != array.shape or saved.dtype != array.dtype:
                 raise ValueError(f"{name} has another shape")
             array[...] = saved
-        self.step, thin, block = snapshot["counters"].tolist()
+        self.step, self.n_warmup, thin, block = snapshot["counters"].tolist()
+        self._tuning_steps = [step for step in self._tuning_steps if step <= self.n_warmup]
         power = np.array(snapshot["power"], dtype=np.float64)
         self._plan = self._plan._replace(power=power, thin=thin, block=block)
         self._rng.bit_generator.state = json.loads(snapshot["generator"].tobytes())
@@ -127,6 +137,12 @@ class Chain(ABC):
     def _counts(self) -> tuple[NDArray[np.int64], ...]:
         trace = self.trace
         return trace.attempts, trace.accepted, trace.swap_attempts, trace.swap_accepted
+
+    def _tune_now(self) -> None:
+        if self.step in self._tuning_steps:
+            self._tune(self._tuning_steps.index(self.step))
+        for counts in self._counts():
+            counts[:] = 0
 
     def _tune(self, part: int) -> None:  # noqa: B027 -- most chains have nothing to tune
         """Adapt to what the counts say, after this part of the warm-up."""

@@ -21,6 +21,9 @@ FIRST_ROUND = 20 * SWEEP
 LEAST_DRAWS = 8
 """A run that is limited by time goes on until each chain has kept this many DAGs."""
 
+WARMUP_SHARE = 4
+"""Where time is limited, warming up may take one part in so many of it."""
+
 CHECK_GROWTH = 1.5
 """Convergence is looked at again when the chains are this much longer."""
 
@@ -69,11 +72,13 @@ def drive(
     Between rounds progress is reported, and checkpoints are saved if the last ones are old enough.
     """
     clock = _Clock(team.seconds)
-    n_warmup = plan.settings.n_warmup
     rate = 0.0
     try:
         while True:
             steps = [status.step for status in team.statuses]
+            if _has_warmed_up_long(budget, clock.seconds, team.n_warmup, steps):
+                team.shorten_warm_up(steps[0])
+            n_warmup = team.n_warmup
             step = min(steps) - n_warmup
             reason = _is_over(team, plan, budget, step, clock.seconds, has_converged)
             if reason:
@@ -84,7 +89,7 @@ def drive(
             took = max(perf_counter() - begun, 1e-6)
             rate = (target - min(steps)) / took
             clock.add(took)
-            report(_progress(team, plan, budget, clock.seconds, rate, compute_rhat))
+            report(_progress(team, budget, clock.seconds, rate, compute_rhat))
             if clock.since_saved >= checkpoint_seconds:
                 team.save(clock.save())
     except KeyboardInterrupt:
@@ -93,6 +98,13 @@ def drive(
         team.stop()
     team.save(clock.seconds)
     return Ending(reason, clock.seconds)
+
+
+def _has_warmed_up_long(budget: Budget, seconds: float, n_warmup: int, steps: list[int]) -> bool:
+    """Whether the warm-up has had its share of a limited time; all chains must be equally far."""
+    if budget.seconds is None or not max(steps) == min(steps) < n_warmup:
+        return False
+    return seconds >= budget.seconds / WARMUP_SHARE
 
 
 class _Clock:
@@ -147,18 +159,16 @@ def _next_target(
 
 def _progress(
     team: Team,
-    plan: RunPlan,
     budget: Budget,
     seconds: float,
     rate: float,
     compute_rhat: Callable[[NDArray[np.float64]], float | None],
 ) -> Progress:
     statuses = tuple(team.statuses)
-    n_warmup = plan.settings.n_warmup
     step = min(status.step for status in statuses)
     done = [0.0]
     if budget.steps is not None:
-        done.append(step / (n_warmup + budget.steps))
+        done.append(step / (team.n_warmup + budget.steps))
     if budget.seconds is not None:
         done.append(seconds / budget.seconds)
     n_kept = min(len(status.log_scores) for status in statuses)

@@ -89,6 +89,16 @@ class ChainRunner:
         """What the chain has recorded."""
         return record_chain(self._chain, self._draws.read())
 
+    @property
+    def n_warmup(self) -> int:
+        """Steps that are not recorded."""
+        return self._chain.n_warmup
+
+    def shorten_warm_up(self, n_warmup: int) -> None:
+        """Let the warm-up end at this step, unless it has ended already."""
+        if n_warmup < self._chain.n_warmup:
+            self._chain.shorten_warm_up(n_warmup)
+
     def advance_to(self, target: int, is_stopped: Callable[[], bool] = lambda: False) -> None:
         """Take the steps up to ``target``, in pieces; their lengths change nothing."""
         while self.step < target and not is_stopped():

@@ -25,10 +25,14 @@ class Team(Protocol):
 
     round_seconds: float
     seconds: float
+    n_warmup: int
 
     @property
     def statuses(self) -> list[ChainStatus]:
         """How far each chain is."""
+
+    def shorten_warm_up(self, n_warmup: int) -> None:
+        """Let the warm-up of all chains end at this step."""
 
     def advance_to(self, target: int) -> None:
         """Take all chains to the step ``target``."""
@@ -59,6 +63,7 @@ class ThreadTeam:
         ]
         loaded = [runner.load(run) for runner in self._runners] if directory else [0.0]
         self.seconds = max(loaded)
+        self.n_warmup = min(runner.n_warmup for runner in self._runners)
         self._pool = ThreadPoolExecutor(min(plan.n_chains, n_threads()))
         self._futures: list[Future[None]] = []
 
@@ -66,6 +71,12 @@ class ThreadTeam:
     def statuses(self) -> list[ChainStatus]:
         """How far each chain is."""
         return [runner.status for runner in self._runners]
+
+    def shorten_warm_up(self, n_warmup: int) -> None:
+        """Let the warm-up of all chains end at this step."""
+        self.n_warmup = n_warmup
+        for runner in self._runners:
+            runner.shorten_warm_up(n_warmup)
 
     def advance_to(self, target: int) -> None:
         """Take all chains to the step ``target``."""
@@ -117,6 +128,11 @@ class WorkerTeam:
         runners = self._load()
         self._statuses = [runner.status for runner, _ in runners]
         self.seconds = max(seconds for _, seconds in runners)
+        self.n_warmup = min(runner.n_warmup for runner, _ in runners)
+
+    def shorten_warm_up(self, n_warmup: int) -> None:
+        """Let the warm-up of all chains end at this step; the tasks see to it."""
+        self.n_warmup = n_warmup
 
     def advance_to(self, target: int) -> None:
         """Take all chains to the step ``target``."""
@@ -127,6 +143,7 @@ class WorkerTeam:
                 self._plan,
                 index,
                 self._run,
+                self.n_warmup,
                 target,
                 self.seconds,
             )
@@ -160,10 +177,17 @@ class WorkerTeam:
 
 
 def advance_saved_chain(
-    directory: str, plan: RunPlan, index: int, run: str, target: int, seconds: float
+    directory: str,
+    plan: RunPlan,
+    index: int,
+    run: str,
+    n_warmup: int,
+    target: int,
+    seconds: float,
 ) -> ChainStatus:
     """Take a chain from its checkpoint to the step ``target``, and save it there."""
     runner, _ = _load_runner(Path(directory), plan, index, run)
+    runner.shorten_warm_up(n_warmup)
     if runner.step < target:
         runner.advance_to(target)
         with explained(Path(directory)):
