@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -22,7 +23,10 @@ def main() -> None:
     sampled = op.learn(data, max_parents=3, method="mcmc", seed=1)
     IMAGES.mkdir(exist_ok=True)
     op.plots.graph(exact).figure.savefig(IMAGES / "graph.png", dpi=110)
+    op.plots.graph(exact, cpdag=True).figure.savefig(IMAGES / "cpdag.png", dpi=110)
+    op.plots.heatmap(exact).figure.savefig(IMAGES / "heatmap.png", dpi=110)
     draw_convergence(exact, sampled).savefig(IMAGES / "convergence.png", dpi=90)
+    draw_effects(data, exact).savefig(IMAGES / "effects.png", dpi=110)
     if shutil.which("chromedriver"):
         photograph(exact, data)
     for path in sorted(IMAGES.glob("*.png")):
@@ -38,9 +42,32 @@ def draw_convergence(exact: op.Posterior, sampled: op.Posterior) -> Figure:
     panels = left.subplots(2, 2, sharex=True, sharey=True)
     for chain, ax in enumerate(panels.ravel()):
         op.plots.traces(sampled, chain=chain, ax=ax).get_legend().remove()
-        ax.set_title(f"chain {chain + 1}", loc="left", fontsize="small")
+        ax.set_title(f"chain {chain}", loc="left", fontsize="small")
         ax.label_outer()
     op.plots.concordance(sampled, exact, names=("sampled", "exact"), ax=right.subplots())
+    return figure
+
+
+def draw_effects(data: op.Dataset, paper: op.Posterior) -> Figure:
+    """The effect of rm on medv under the four models of the tutorial."""
+    standardized = op.BGe(standardize=True)
+    tiers = [[name for name in data.names if name != "medv"], ["medv"]]
+    posteriors = {
+        "columns as they are, 3 parents": paper,
+        "standardised, 3 parents": op.learn(data, standardized, max_parents=3, seed=1),
+        "the same, medv last": op.learn(data, standardized, max_parents=3, tiers=tiers, seed=1),
+        "the same, any number of parents": op.learn(data, standardized, tiers=tiers, seed=1),
+    }
+    figure = Figure(figsize=(7, 4.4), layout="constrained")
+    panels = figure.subplots(len(posteriors), 1, sharex=True)
+    for ax, (label, posterior) in zip(panels, posteriors.items(), strict=True):
+        effects = posterior.causal_effects()
+        draws, path = effects.draws("rm", "medv"), effects.probability_nonzero.loc["rm", "medv"]
+        ax.hist(draws, bins=np.arange(-0.875, 11.0, 0.25), color="#0072b2")
+        ax.set_title(f"{label}: a path with probability {path:.2f}", loc="left", fontsize="small")
+        ax.set_yticks([])
+        ax.spines[["left", "right", "top"]].set_visible(False)
+    panels[-1].set_xlabel("total effect of rm on medv, thousand dollars per room")
     return figure
 
 

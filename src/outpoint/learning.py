@@ -68,6 +68,8 @@ def learn(
 ) -> Posterior:
     """Posterior over the DAGs that may have generated ``data``.
 
+    Ctrl-C ends sampling early; the posterior of what there is is returned and says so.
+
     Parameters
     ----------
     data
@@ -136,8 +138,6 @@ def learn(
         Shown in the report as the way to make the same run again.
     progress
         Called with a :class:`outpoint.runs.Progress` now and then.
-
-    Ctrl-C ends sampling early; the posterior of what there is is returned and says so.
     """
     started = perf_counter()
     place = None if out is None else Path(out)

@@ -34,11 +34,12 @@ Levels = tuple[str, ...]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Named columns of finite numbers; see the module docstring for the coding.
+    """Named columns of finite numbers, read-only.
 
-    ``levels`` has one entry per column: ``None`` for a continuous column, the level labels for a
-    categorical one; left empty, all columns are continuous. ``source`` says where the data came
-    from and takes no part in comparisons.
+    ``values`` (row, column) holds the numbers of a continuous column, and level codes from 0 of a
+    categorical one. ``levels`` has one entry per column: ``None`` for a continuous column, for a
+    categorical one the labels, also of levels never observed; left empty, all columns are
+    continuous. ``source`` says where the data came from and takes no part in comparisons.
     """
 
     names: tuple[str, ...]

@@ -99,8 +99,10 @@ def validate_count(value: int, what: str) -> int:
 
 
 def count_dags(n_nodes: int, *, max_parents: int | None = None) -> int:
-    """The number of DAGs on labelled nodes, each with at most `max_parents` parents if given.
+    """The number of DAGs on labelled nodes, each with at most ``max_parents`` parents if given.
 
+    Examples
+    --------
     >>> [count_dags(n) for n in range(1, 7)]
     [1, 3, 25, 543, 29281, 3781503]
     """
@@ -111,6 +113,8 @@ def count_dags(n_nodes: int, *, max_parents: int | None = None) -> int:
 def count_dags_by_outpoints(n_nodes: int) -> tuple[int, ...]:
     """The numbers a_{n,k} of DAGs with exactly k = 1, ..., n outpoints.
 
+    Examples
+    --------
     >>> count_dags_by_outpoints(3)
     (15, 9, 1)
     """
@@ -125,6 +129,8 @@ def count_dags_per_partition(sizes: Sequence[int]) -> int:
     This is a_[k_1, ..., k_m] of the paper (section 4.2) read backwards: the paper lists the
     outpoints last, so its [1, 1, 3] is (3, 1, 1) here.
 
+    Examples
+    --------
     >>> count_dags_per_partition((3, 1, 1))
     1120
     """

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 class Dag:
     """A directed acyclic graph with named nodes.
 
+    Examples
+    --------
     >>> dag = Dag.from_edges(["rain", "sprinkler", "wet"], [("rain", "wet"), ("sprinkler", "wet")])
     >>> dag.parents("wet")
     ('rain', 'sprinkler')

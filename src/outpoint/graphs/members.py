@@ -32,6 +32,8 @@ from outpoint.graphs.layers import compute_parent_masks, iterate_bits
 def count_members(graph: Cpdag | Dag) -> int:
     """The number of DAGs in the Markov equivalence class of a DAG or of a CPDAG.
 
+    Examples
+    --------
     >>> count_members(Dag.from_edges(["a", "b", "c"], [("a", "b"), ("b", "c")]))
     3
     """

@@ -50,6 +50,8 @@ def count_edge_choices(sizes: Sequence[int]) -> int:
 class LabelledPartition:
     """Nodes 0..n-1 in layers, layer 0 being the outpoints; the order inside a layer is no matter.
 
+    Examples
+    --------
     >>> LabelledPartition(((0, 2, 4), (3,), (1,))).n_dags()
     56
     """

@@ -213,7 +213,7 @@ class ExactPosterior(Posterior):
         return self._graphs_by_size[n_draws]
 
     def diagnostics(self) -> pd.DataFrame:
-        """One row per edge, most probable first: probability, mcse, rhat, ess, status.
+        """One row per edge, most probable first: probability, mcse, rhat, ess, ess_tail, status.
 
         An exact probability has no Monte Carlo error, and no chain that could have an R-hat.
         """

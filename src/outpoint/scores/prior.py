@@ -26,7 +26,11 @@ Edges = Iterable[tuple[str, str]]
 
 @dataclass(frozen=True)
 class StructurePrior:
-    """Log weights of families before any data; see the module's docstring."""
+    """Log weights of families before any data.
+
+    The weight of a parent set S of child v is ``size_log_weight[|S|]`` plus the sum of
+    ``edge_log_weight[u, v]`` over u in S, and -inf if S misses a ``required`` parent.
+    """
 
     size_log_weight: NDArray[np.float64]
     edge_log_weight: NDArray[np.float64]
