@@ -1,14 +1,19 @@
 """The command line run in this process, in an empty directory that every test has to itself."""
 
+import json
 import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
+import outpoint as op
 from outpoint.cli import main
 
 COLOURS = ("FORCE_COLOR", "PY_COLORS", "TTY_COMPATIBLE", "GITHUB_ACTIONS", "CLICOLOR_FORCE")
@@ -68,3 +73,54 @@ def without_colours(text: str) -> str:
 def listing(directory: Path = Path()) -> list[str]:
     """Every file and directory below ``directory``, hidden ones included."""
     return sorted(str(path.relative_to(directory)) for path in directory.rglob("*"))
+
+
+HOSTILE = ["[bold]x[/]", "a\x1b[31m\nb", "😀, one", "[/]"]
+"""Names that are markup, move the cursor, break lines or hold separators."""
+
+TRUTH = op.Dag.from_edges(list("abcd"), [("a", "b"), ("b", "d")])
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs to ask questions of, by their directories; all but ``categories`` on ``data``."""
+
+    data: Path
+    exact: Path
+    limited: Path
+    sampled: Path
+    categories: Path
+    hostile: Path
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """Posteriors in directories, as ``learn`` leaves them but without the other files."""
+    place = tmp_path_factory.mktemp("runs")
+    data = place / "data.csv"
+    data.write_text(table())
+    hostile = op.Dataset(tuple(HOSTILE), NUMBERS)
+    posteriors = {
+        "exact": op.learn(data, seed=1),
+        "limited": op.learn(data, seed=2, max_parents=1, edge_prior=0.2),
+        "sampled": op.learn(data, method="partition", steps=400, chains=2, draws=40, seed=3),
+        "categories": op.learn("asia", seed=4),
+        "hostile": op.learn(hostile, seed=2**80),
+    }
+    for name, posterior in posteriors.items():
+        (place / name).mkdir()
+        posterior.save(place / name / "posterior.nc")
+    return Runs(data, **{name: place / name for name in posteriors})
+
+
+def strict_json(text: str) -> Any:
+    """JSON without NaN and Infinity, which are Python and not JSON."""
+    return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+
+def check_schema(result: Any, name: str) -> None:
+    """The result is what the schema of this name, part of the package, promises."""
+    text = (files("outpoint.cli") / "schemas" / f"{name}.json").read_text(encoding="utf-8")
+    schema = json.loads(text)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator(schema).validate(result)

@@ -114,5 +114,40 @@ def test_data_set_refusals(run: Run) -> None:
     assert "boston, asia" in unknown.err
     nowhere = run("datasets", "asia", "--out", "no/such/place.csv")
     assert (nowhere.code, nowhere.out, nowhere.err.count("\n")) == (2, "", 1)
-    assert "cannot write no/such/place.csv: No such file or directory" in nowhere.err
+    assert "there is no directory no/such" in nowhere.err
     assert listing() == before
+
+
+COMMANDS = [
+    "learn",
+    "map",
+    "score",
+    "simulate",
+    "compare",
+    "effects",
+    "report",
+    "export",
+    "datasets",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command(run: Run, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An example to copy, and nothing wider than the screen."""
+    monkeypatch.setenv("COLUMNS", "80")
+    outcome = run(command, "--help")
+    assert outcome.code == 0
+    text = without_colours(outcome.out)
+    assert f"Example: outpoint {command} " in text
+    assert "[[" not in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_completion(tmp_path: Path) -> None:
+    """The script for bash, and the words it then asks for."""
+    script = outpoint(tmp_path, "--show-completion", "bash")
+    assert script.returncode == 0
+    assert "complete -o default -F _outpoint_completion outpoint" in script.stdout
+    asked = {"_OUTPOINT_COMPLETE": "complete_bash", "COMP_WORDS": "outpoint e", "COMP_CWORD": "1"}
+    words = outpoint(tmp_path, **asked).stdout.split()
+    assert words == ["effects", "export"]

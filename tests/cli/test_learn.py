@@ -1,7 +1,6 @@
 """``outpoint learn``: what it prints, what it writes, and what every option changes."""
 
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 
 import outpoint as op
-from tests.cli.conftest import NUMBERS, Run, listing, table, without_colours
+from tests.cli.conftest import NUMBERS, Run, listing, strict_json, table, without_colours
 
 COLUMNS = ["parent", "child", "probability", "mcse", "rhat", "ess", "status"]
 KEYS = {
@@ -26,11 +25,6 @@ KEYS = {
     "version",
 }
 FILES = ["edges.csv", "map.dot", "posterior.nc", "report.html", "summary.json"]
-
-
-def strict_json(text: str) -> dict[str, Any]:
-    """JSON without NaN and Infinity, which are Python and not JSON."""
-    return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 
 def read_edges(directory: str) -> list[dict[str, str]]:

@@ -31,7 +31,7 @@ UsageError = cast(type[Exception], typer.BadParameter.__base__)
 
 app = typer.Typer(
     name="outpoint",
-    help="Bayesian inference over directed acyclic graphs. Start with: outpoint learn DATA",
+    help="Bayesian inference over directed acyclic graphs. Example: outpoint learn data.csv",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -80,7 +80,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except MemoryError:
-        _fail("out of memory: use fewer variables or a lower --max-parents.", 2)
+        _fail("out of memory: use fewer variables, fewer observations or a lower --max-parents.", 2)
     except Exception as error:
         if os.environ.get("OUTPOINT_TRACEBACK"):
             raise

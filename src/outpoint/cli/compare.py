@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from outpoint.cli import options
+from outpoint.errors import OptionError
 
 if TYPE_CHECKING:
     from outpoint.posterior import Posterior
 
-GRAPH_SUFFIXES = (".dot", ".gv", ".graphml", ".xml", ".csv")
 N_SHOWN = 10
 
 
@@ -24,24 +24,39 @@ def compare(
         ),
     ],
     threshold: Annotated[
-        float,
-        typer.Option(metavar="NUMBER", help="Probability from which an edge counts as found."),
-    ] = 0.5,
-    quiet: options.Quiet = False,
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="True DAG: probability from which an edge counts as found (default 0.5).",
+        ),
+    ] = None,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet",
+            "-q",
+            help="Print only the largest difference, or the expected SHD of CPDAGs.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Compare the edge probabilities of two runs, or a run with the true DAG.
 
     Example: outpoint compare outpoint-run-data truth.dot
     """
-    from outpoint.graphs import read_dag
-    from outpoint.posterior import load
+    from outpoint.cli.inputs import load_run, read_graph
+    from outpoint.graphs.files import SUFFIXES
 
-    posterior = load(run)
-    if other.suffix.lower() in GRAPH_SUFFIXES and other.is_file():
-        _compare_with_graph(posterior, read_dag(other, posterior.names), threshold, quiet, json)
-    else:
-        _compare_runs(posterior, load(other), quiet, json)
+    posterior = load_run(run)
+    if other.suffix.lower() in SUFFIXES and not other.is_dir():
+        truth = read_graph(other, posterior.names)
+        limit = 0.5 if threshold is None else threshold
+        _compare_with_graph(posterior, truth, limit, quiet, json)
+        return
+    if threshold is not None:
+        raise OptionError("--threshold belongs to the comparison with a DAG, not with a run.")
+    _compare_runs(posterior, load_run(other), quiet, json)
 
 
 def _compare_runs(first: "Posterior", second: "Posterior", quiet: bool, json: bool) -> None:

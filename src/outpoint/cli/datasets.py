@@ -5,30 +5,36 @@ from typing import Annotated
 
 import typer
 
+from outpoint.errors import OptionError
+
 
 def datasets(
     name: Annotated[
-        str | None, typer.Argument(help="Data set to write; all are listed without.")
+        str | None,
+        typer.Argument(metavar="NAME", help="Data set to write (default: list them all)."),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File instead of stdout.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="CSV file (default: standard output)."),
+    ] = None,
 ) -> None:
     """List the bundled data sets, or write one as CSV.
 
     Example: outpoint datasets asia --out asia.csv
     """
+    from outpoint.cli.output import check_file, print_data, write_text
     from outpoint.data import bundled
-    from outpoint.errors import OptionError
 
     if name is None:
+        if out is not None:
+            raise OptionError("name the data set to write (NAME).")
         width = max(len(known) for known in bundled.available())
         for known, description in bundled.available().items():
             typer.echo(f"{known:<{width}}  {description}")
         return
-    text = bundled.load(name).to_frame().to_csv(index=False)
+    check_file(out)
+    text = bundled.load(name).to_frame().to_csv(index=False, lineterminator="\n")
     if out is None:
-        typer.echo(text, nl=False)
-        return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OptionError(f"cannot write {out}: {error.strerror}.") from None
+        print_data(text)
+    else:
+        write_text(out, text)

@@ -27,10 +27,16 @@ def effects(
     units: Annotated[
         str, typer.Option(metavar="NAME", help="original, or sd: standard deviations.")
     ] = "original",
-    seed: options.Seed = None,
+    seed: options.PlainSeed = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write all pairs to this CSV file."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write all pairs to this CSV file.",
+            rich_help_panel=options.OUTPUT,
+        ),
     ] = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
@@ -39,16 +45,19 @@ def effects(
 
     Example: outpoint effects outpoint-run-boston --effect medv
     """
+    from outpoint.cli.inputs import check_seed, load_run
     from outpoint.cli.output import check_file, frame_to_rows, print_json, write_text
     from outpoint.cli.summary import make_console, print_line, print_table
     from outpoint.errors import OptionError
-    from outpoint.posterior import load
 
     check_file(out)
-    posterior = load(run)
+    check_seed(seed)
+    posterior = load_run(run)
     for name in (cause, effect):
         if name is not None and name not in posterior.names:
             raise OptionError(f"{name!r} is not one of the variables of the run.")
+    if cause is not None and cause == effect:
+        raise OptionError(f"{cause!r} is both the cause and the effect: choose two variables.")
     found = posterior.causal_effects(n_draws=draws, seed=seed, level=level, units=units)
     table = found.table()
     if cause is not None:

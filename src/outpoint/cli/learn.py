@@ -10,7 +10,6 @@ import typer
 from outpoint.cli import options
 from outpoint.cli.interruption import Interrupted
 from outpoint.cli.options import MODEL, OUTPUT
-from outpoint.errors import OptionError
 
 SAMPLING = "Sampling (where the posterior is not exact)"
 
@@ -141,12 +140,11 @@ def learn(
     from outpoint.learning import learn as learn_posterior
     from outpoint.posterior import check_writable, summarize
 
-    if resume and out is None:
-        raise OptionError("--resume needs the directory of the run (--out).")
+    options.check_text(data)
     dataset = load_dataset(
         data, types=options.parse_types(types), separator=options.parse_separator(separator)
     )
-    directory = _free_directory(data) if out is None else out
+    directory = _default_directory(data, resume) if out is None else out
     check_writable(directory, overwrite=overwrite, resume=resume)
     takes_long = dataset.n_nodes > 16 or method not in ("auto", "exact")
     with RunProgress(shown=not quiet and takes_long) as progress, resumable(directory):
@@ -182,13 +180,12 @@ def learn(
         raise Interrupted(directory)
 
 
-def _free_directory(data: str) -> Path:
-    """``outpoint-run-NAME``, with a number if there is one already."""
+def _default_directory(data: str, resume: bool) -> Path:
+    """``outpoint-run-NAME``, with a number if there is one already; the last of them to resume."""
     stem = Path(data).name.split(".")[0][:100] or "data"
-    first = Path(f"outpoint-run-{stem}")
+    last, free = None, Path(f"outpoint-run-{stem}")
     number = 2
-    directory = first
-    while directory.exists():
-        directory = Path(f"{first}-{number}")
+    while free.exists():
+        last, free = free, Path(f"outpoint-run-{stem}-{number}")
         number += 1
-    return directory
+    return last if resume and last is not None else free

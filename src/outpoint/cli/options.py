@@ -23,6 +23,10 @@ Data = Annotated[
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print only errors.", rich_help_panel=OUTPUT)
 ]
+QuietNumber = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Print only the number.", rich_help_panel=OUTPUT),
+]
 Json = Annotated[
     bool,
     typer.Option("--json", help="Print the result as JSON instead.", rich_help_panel=OUTPUT),
@@ -50,6 +54,10 @@ MaxParents = Annotated[
 Seed = Annotated[
     int | None,
     typer.Option(metavar="NUMBER", help="Seed of all randomness.", rich_help_panel=MODEL),
+]
+PlainSeed = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="NUMBER", help="Seed of all randomness."),
 ]
 Standardize = Annotated[
     bool,
@@ -150,6 +158,12 @@ def knowledge(
         "tiers": [parse_group(group) for group in tier] if tier else None,
         "roots": root or (),
     }
+
+
+def check_text(data: str) -> None:
+    """Refuse the name of a file that a run could not record."""
+    if not data.isprintable() and any("\ud800" <= character <= "\udfff" for character in data):
+        raise OptionError(f"the name of the file {data!r} is not valid Unicode: rename the file.")
 
 
 def parse_types(types: list[str] | None) -> Any:

@@ -1,35 +1,66 @@
 """``outpoint report``: the interactive report of a run."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from outpoint.cli import options
+from outpoint.errors import OptionError
+
+if TYPE_CHECKING:
+    from outpoint.data import Dataset
+    from outpoint.posterior import Posterior
 
 
 def report(
     run: options.Run,
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", metavar="FILE", help="Where to write the page."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where to write the page.",
+            rich_help_panel=options.OUTPUT,
+        ),
     ] = Path("report.html"),
     data: Annotated[
         str | None,
         typer.Option(metavar="DATA", help="The data of the run, to describe its columns."),
     ] = None,
+    types: options.Types = None,
+    separator: options.Separator = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Write the interactive report of a run, one HTML file that needs nothing else.
 
     Example: outpoint report outpoint-run-boston --out boston.html
     """
-    from outpoint.cli.output import check_file
-    from outpoint.data import load_dataset
-    from outpoint.posterior import load
+    from outpoint.cli.inputs import load_run
+    from outpoint.cli.output import check_file, print_note, write_text
+    from outpoint.report import render_report
 
     check_file(out)
-    posterior = load(run)
-    posterior.report(out, data=None if data is None else load_dataset(data))
+    if data is None and (types or separator is not None):
+        raise OptionError("--type and --separator tell how to read the data: name them (--data).")
+    posterior = load_run(run)
+    dataset = None if data is None else _read_data(data, types, separator, posterior)
+    page = render_report(posterior, data=dataset)
+    write_text(out, page.encode("utf-8", "replace").decode("utf-8"))
     if not quiet:
-        typer.echo(f"{out}: report of {run}")
+        print_note(f"{out}: report of {run}")
+
+
+def _read_data(
+    data: str, types: list[str] | None, separator: str | None, posterior: "Posterior"
+) -> "Dataset":
+    """The data of a run, and no others: the report describes them as those it was learned from."""
+    from outpoint.data import load_dataset
+
+    dataset = load_dataset(
+        data, types=options.parse_types(types), separator=options.parse_separator(separator)
+    )
+    if dataset.fingerprint() != posterior.info.fingerprint:
+        raise OptionError(f"{data} does not hold the data of the run, or was read differently.")
+    return dataset

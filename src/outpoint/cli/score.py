@@ -16,7 +16,7 @@ def score(
             metavar="GRAPH", help="The DAG: .dot, .graphml, or .csv (adjacency matrix or edges)."
         ),
     ],
-    quiet: options.Quiet = False,
+    quiet: options.QuietNumber = False,
     json: options.Json = False,
     score: options.Score = "auto",
     standardize: options.Standardize = False,
@@ -31,17 +31,18 @@ def score(
 
     Example: outpoint score boston outpoint-run-boston/map.dot
     """
+    from outpoint.cli.inputs import read_graph
     from outpoint.cli.output import print_json
     from outpoint.cli.summary import SCORE_NAMES, make_console, print_line
     from outpoint.data import load_dataset
-    from outpoint.graphs import Dag, read_dag
+    from outpoint.graphs import Dag
     from outpoint.learning import log_score
     from outpoint.scores import resolve_score
 
     dataset = load_dataset(
         data, types=options.parse_types(types), separator=options.parse_separator(separator)
     )
-    dag = read_dag(graph, dataset.names)
+    dag = read_graph(graph, dataset.names)
     chosen = resolve_score(options.parse_score(score, standardize, equivalent_sample_size), dataset)
     settings: dict[str, Any] = {
         "structure_prior": structure_prior,
@@ -70,4 +71,12 @@ def score(
         print_line(console, "Graph", f"{graph}: {dag.n_nodes} nodes, {dag.n_edges} edges")
         name = SCORE_NAMES.get(chosen.name, chosen.name)
         print_line(console, "Score", f"{name}, log score {found:.4f}")
-        print_line(console, "Empty", f"{empty:.4f} without edges, {empty - found:+.4f}")
+        print_line(
+            console, "Empty", f"log score {empty:.4f} without edges, {_distance(empty - found)}"
+        )
+
+
+def _distance(difference: float) -> str:
+    if difference == 0:
+        return "the same"
+    return f"{abs(difference):.4f} {'higher' if difference > 0 else 'lower'}"

@@ -8,13 +8,14 @@ import typer
 from outpoint.cli import options
 from outpoint.errors import OptionError
 
+MOST_NODES = 10_000
+MOST_NUMBERS = 100_000_000
+
 
 def simulate(
     graph: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="[GRAPH]", help="The DAG: .dot, .graphml or .csv; or --nodes for a random one."
-        ),
+        typer.Argument(metavar="GRAPH", help="The DAG: .dot, .graphml or .csv (or use --nodes)."),
     ] = None,
     nodes: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="Nodes of a random DAG instead of GRAPH.")
@@ -24,11 +25,21 @@ def simulate(
     ] = 500,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="CSV file (default: standard output)."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="CSV file (default: standard output).",
+            rich_help_panel=options.OUTPUT,
+        ),
     ] = None,
     truth: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the DAG here: .dot, .graphml or .csv."),
+        typer.Option(
+            metavar="FILE",
+            help="Write the DAG here: .dot, .graphml or .csv.",
+            rich_help_panel=options.OUTPUT,
+        ),
     ] = None,
     kind: Annotated[
         str, typer.Option(metavar="NAME", help="gaussian or categorical.")
@@ -46,7 +57,7 @@ def simulate(
     levels: Annotated[
         int, typer.Option(metavar="NUMBER", help="Categorical: levels of every variable.")
     ] = 2,
-    seed: options.Seed = None,
+    seed: options.PlainSeed = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Simulate data from a DAG, given or random.
@@ -55,21 +66,24 @@ def simulate(
     """
     import numpy as np
 
-    from outpoint.cli.output import check_file, write_text
+    from outpoint.cli.inputs import check_seed
+    from outpoint.cli.output import print_data, print_note, write_text
     from outpoint.data import simulate as simulate_data
-    from outpoint.graphs import random_dag, read_dag, write_dag
+    from outpoint.graphs import random_dag, read_dag
+    from outpoint.graphs.files import format_dag
 
     if (graph is None) == (nodes is None):
         raise OptionError("give either a GRAPH or the number of --nodes of a random one.")
-    if seed is not None and seed < 0:
-        raise OptionError(f"a seed is a whole number from 0, not {seed}.")
+    check_seed(seed)
     if kind not in ("gaussian", "categorical"):
         raise OptionError(f"--kind is gaussian or categorical, not {kind!r}.")
-    check_file(out)
-    check_file(truth)
+    _check_files(out, truth)
+    if nodes is not None:
+        _check_size(nodes, observations)
     rng = np.random.default_rng(seed)
     if graph is not None:
         dag = read_dag(graph)
+        _check_size(dag.n_nodes, observations)
     else:
         assert nodes is not None
         dag = random_dag(nodes, rng, law=law, max_parents=max_parents)  # type: ignore[arg-type]
@@ -81,14 +95,38 @@ def simulate(
         coefficients=coefficient,
         levels=levels,
     )
-    if truth is not None:
-        write_dag(dag, truth)
     text = data.to_frame().to_csv(index=False, lineterminator="\n")
+    if truth is not None:
+        write_text(truth, format_dag(dag, truth))
     if out is None:
-        typer.echo(text, nl=False)
+        print_data(text)
         return
     write_text(out, text)
     if not quiet:
         shape = f"{data.n_obs} observations of {data.n_nodes} {kind} variables"
-        written = f", DAG with {dag.n_edges} edges in {truth}" if truth is not None else ""
-        typer.echo(f"{out}: {shape}{written}")
+        print_note(f"{out}: {shape}")
+        if truth is not None:
+            print_note(f"{truth}: their DAG, {dag.n_edges} edges")
+
+
+def _check_files(out: Path | None, truth: Path | None) -> None:
+    from outpoint.cli.output import check_file
+    from outpoint.graphs.files import check_suffix
+
+    check_file(out)
+    check_file(truth, "--truth")
+    if truth is not None:
+        check_suffix(truth)
+        if out is not None and out.resolve() == truth.resolve():
+            raise OptionError(f"--out and --truth are both {out}: choose two files.")
+
+
+def _check_size(n_nodes: int, n_obs: int) -> None:
+    """Refuse what no machine holds before it is asked to."""
+    if n_nodes > MOST_NODES:
+        raise OptionError(f"--nodes is at most {MOST_NODES:,}, not {n_nodes:,}.")
+    if n_nodes * n_obs > MOST_NUMBERS:
+        raise OptionError(
+            f"{n_obs:,} observations of {n_nodes:,} variables are more than {MOST_NUMBERS:,} "
+            "numbers: ask for fewer."
+        )

@@ -80,7 +80,8 @@ def print_line(console: Console, label: str, line: str) -> None:
 
 def print_table(console: Console, frame: "pd.DataFrame", title: str) -> None:
     """A few rows of a table, numbers to three decimals."""
-    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
+    console.print(Text(title, "bold"))
+    table = Table(box=None, pad_edge=False)
     for name in frame.columns:
         table.add_column(
             str(name), justify="left" if frame[name].dtype.kind not in "fi" else "right"
@@ -88,7 +89,7 @@ def print_table(console: Console, frame: "pd.DataFrame", title: str) -> None:
     for row in frame.to_numpy().tolist():
         table.add_row(
             *(
-                f"{cell:.3f}" if isinstance(cell, float) else Text(_clip(str(cell), console.width))
+                f"{cell:z.3f}" if isinstance(cell, float) else Text(_clip(str(cell), console.width))
                 for cell in row
             )
         )

@@ -15,8 +15,8 @@ from outpoint.posterior.posterior import Posterior
 if TYPE_CHECKING:
     import xarray as xr
 
-SEPARATORS = (",", ";", "->", "[", "]", '"', "\n", "\r")
-"""What a name must not contain to be written into a trajectory."""
+SEPARATORS = (",", ";", "->", "[", "]", '"')
+"""What a name must not contain, besides line breaks, to be written into a trajectory."""
 
 
 def make_tree(posterior: Posterior) -> xr.DataTree:
@@ -28,7 +28,7 @@ def make_tree(posterior: Posterior) -> xr.DataTree:
         "inference_library": "outpoint",
         "inference_library_version": posterior.info.version,
         "method": posterior.method,
-        "seed": posterior.info.seed,
+        "seed": str(posterior.info.seed),  # it may exceed the integers of netCDF
         "data_sha256": posterior.info.fingerprint,
     }
     draws = np.arange(dags.sizes["draw"])
@@ -49,21 +49,30 @@ def write_trajectory(posterior: Posterior, path: str | Path, chain: int = 0) -> 
     The rows are ``index,score,added,removed``; two rows before the first name the variables. The
     last draw has a row even if it brings no change, so that the length of the chain is known.
     """
-    wrong = [name for name in posterior.names if any(mark in name for mark in SEPARATORS)]
-    if wrong:
-        raise OptionError(
-            f"the name {wrong[0]!r} cannot be written into a trajectory: rename the variable."
-        )
-    dags, log_scores = posterior.dags().to_numpy(), posterior.log_scores.to_numpy()
-    if not 0 <= chain < len(dags):
-        raise OptionError(f"there is no chain {chain}: choose one from 0 to {len(dags) - 1}.")
+    text = format_trajectory(posterior, chain)
     try:
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.writelines(
-                f"{row}\n" for row in _rows(posterior.names, dags[chain], log_scores[chain])
-            )
+        Path(path).write_bytes(text.encode("utf-8"))
     except OSError as error:
         raise OptionError(f"cannot write {path}: {error.strerror}.") from None
+
+
+def format_trajectory(posterior: Posterior, chain: int = 0) -> str:
+    """The text that :func:`write_trajectory` writes."""
+    for name in posterior.names:
+        if name.splitlines() != [name] or any(mark in name for mark in SEPARATORS):
+            raise OptionError(
+                f"the name {name!r} cannot be written into a trajectory: rename the variable."
+            )
+    log_scores = posterior.log_scores.to_numpy()
+    if not 0 <= chain < len(log_scores):
+        which = (
+            "there is only chain 0"
+            if len(log_scores) == 1
+            else (f"choose one from 0 to {len(log_scores) - 1}")
+        )
+        raise OptionError(f"there is no chain {chain}: {which}.")
+    dags = posterior.dags().to_numpy()[chain]
+    return "".join(f"{row}\n" for row in _rows(posterior.names, dags, log_scores[chain]))
 
 
 def _rows(names: tuple[str, ...], dags: Booleans, log_scores: Any) -> Iterator[str]:

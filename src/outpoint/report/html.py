@@ -51,6 +51,9 @@ def write_report(
     target = Path(path)
     page = render_report(posterior, command=command, data=data).encode("utf-8", "replace")
     try:
+        if target.exists() and not target.is_file():  # a device or a pipe must not be replaced
+            target.write_bytes(page)
+            return target
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".outpoint-", dir=target.parent) as private:
             written = Path(private) / "report.html"

@@ -1,0 +1,80 @@
+"""Runs and graphs that a command is given, and what to say where they are not usable."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from outpoint.errors import DataError, GraphError, OptionError, OutpointError
+
+if TYPE_CHECKING:
+    from outpoint.graphs import Dag
+    from outpoint.posterior import Posterior
+
+HDF5 = b"\x89HDF\r\n\x1a\n"
+"""How every file that holds a posterior begins."""
+
+
+def load_run(path: Path) -> "Posterior":
+    """The posterior of a run, read completely enough to be used without surprises."""
+    from outpoint.posterior import load
+
+    _check_run(path)
+    try:
+        posterior = load(path)
+        n_nodes = len(posterior.names)
+        if posterior.edge_probabilities.shape != (n_nodes, n_nodes) or n_nodes < 2:
+            raise ValueError
+        _ = posterior.map_dag, posterior.verdict
+        return posterior
+    except (OutpointError, MemoryError):
+        raise
+    except Exception:  # a damaged file can fail anywhere in the libraries that read it
+        raise DataError(f"{path} is damaged: learn the posterior again.") from None
+
+
+def _check_run(path: Path) -> None:
+    from outpoint.posterior.files import CHECKPOINT
+
+    file = path
+    try:
+        if path.is_dir():
+            file = path / "posterior.nc"
+            if not file.exists() and (path / CHECKPOINT).exists():
+                raise DataError(
+                    f"the run in {path} has no posterior yet: continue it with "
+                    "'outpoint learn' and --resume."
+                )
+        if not path.exists():
+            raise DataError(f"there is no run {path}: check the path.")
+        if not file.is_file():
+            raise DataError(f"{path} is not a run: there is no posterior.nc in it.")
+        with file.open("rb") as start:
+            is_posterior = start.read(len(HDF5)) == HDF5
+        if not is_posterior:
+            raise DataError(f"{file} is not a posterior of outpoint, or it is damaged.")
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}.") from None
+
+
+def read_graph(path: Path, names: Sequence[str]) -> "Dag":
+    """The DAG in a file, which must have these nodes."""
+    from outpoint.graphs import read_dag
+    from outpoint.graphs.validation import quote_name
+
+    dag = read_dag(path, names)
+    unknown = [name for name in dag.names if name not in names]
+    if unknown:
+        raise GraphError(f"{path} has a node {quote_name(unknown[0])}, which is not a variable.")
+    missing = [name for name in names if name not in dag.names]
+    if missing:
+        raise GraphError(
+            f"{path} lacks the variable {quote_name(missing[0])}: nodes without edges are listed "
+            "as well."
+        )
+    return dag
+
+
+def check_seed(seed: int | None) -> None:
+    """Refuse a seed that no generator takes."""
+    if seed is not None and seed < 0:
+        raise OptionError(f"a seed is a whole number from 0, not {seed}.")

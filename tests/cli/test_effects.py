@@ -1,0 +1,49 @@
+"""``outpoint effects``: the table of the Python interface, on screen, in a file, as JSON."""
+
+import pandas as pd
+import pytest
+
+import outpoint as op
+from tests.cli.conftest import HOSTILE, Run, Runs, check_schema, strict_json
+
+
+def test_same_as_python(run: Run, runs: Runs) -> None:
+    words = ["effects", str(runs.exact), "--draws", "300", "--seed", "5", "--level", "0.8"]
+    found = strict_json(run(*words, "--units", "sd", "--json", "--out", "e.csv").out)
+    check_schema(found, "effects")
+    posterior = op.load(runs.exact)
+    expected = posterior.causal_effects(n_draws=300, seed=5, level=0.8, units="sd").table()
+    assert (found["n_draws"], found["level"], found["units"]) == (300, 0.8, "sd")
+    for rows in (pd.DataFrame(found["effects"]), pd.read_csv("e.csv")):
+        pd.testing.assert_frame_equal(rows, expected.reset_index(drop=True), check_dtype=False)
+    path = posterior.ancestor_probabilities
+    for row in found["effects"]:  # 300 draws: 5 standard errors of a frequency
+        assert row["probability"] == pytest.approx(path.loc[row["cause"], row["effect"]], abs=0.15)
+
+
+@pytest.mark.parametrize(("words", "n_rows"), [(["--cause", "a"], 3), (["--effect", "b"], 3)])
+def test_selection(run: Run, runs: Runs, words: list[str], n_rows: int) -> None:
+    rows = strict_json(run("effects", str(runs.exact), *words, "--json").out)["effects"]
+    assert len(rows) == n_rows
+    assert {row[words[0][2:]] for row in rows} == {words[1]}
+    both = ["--cause", "a", "--effect", "b", "--json"]
+    assert len(strict_json(run("effects", str(runs.exact), *both).out)["effects"]) == 1
+
+
+def test_screen(run: Run, runs: Runs) -> None:
+    lines = run("effects", str(runs.exact), "--draws", "100").out.splitlines()
+    assert lines[0] == "strongest effects"
+    assert len([line for line in lines if line[:1] in "abcd" and line[1:2] == " "]) == 12
+    assert all(line == line.rstrip() for line in lines)
+    assert "-0.000" not in "\n".join(lines)
+    assert run("effects", str(runs.exact), "--draws", "10", "-q").out == ""
+
+
+def test_hostile_names(run: Run, runs: Runs) -> None:
+    words = ["effects", str(runs.hostile), "--draws", "50"]
+    out = run(*words).out
+    assert "\x1b" not in out
+    assert "[bold]x[/]" in out
+    assert "a\\x1b[31m\\nb" in out
+    rows = strict_json(run(*words, "--json").out)["effects"]
+    assert {row["cause"] for row in rows} == set(HOSTILE)

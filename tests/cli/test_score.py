@@ -1,0 +1,72 @@
+"""``outpoint score``: the number, in words, alone and as JSON."""
+
+from math import lgamma
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import outpoint as op
+from tests.cli.conftest import TRUTH, Run, check_schema, strict_json
+
+OPTIONS = {
+    "default": ([], {}),
+    "standardize": (["--standardize"], {"score": op.BGe(standardize=True)}),
+    "edge prior": (["--edge-prior", "0.1"], {"edge_prior": 0.1}),
+    "fair": (["--structure-prior", "fair"], {"structure_prior": "fair"}),
+}
+
+
+@pytest.mark.parametrize(("words", "options"), OPTIONS.values(), ids=OPTIONS.keys())
+def test_number(run: Run, words: list[str], options: dict) -> None:
+    Path("truth.dot").write_text(TRUTH.to_dot())
+    expected = op.log_score("data.csv", TRUTH, **options)
+    assert float(run("score", "data.csv", "truth.dot", "-q", *words).out) == expected
+    outcome = run("score", "data.csv", "truth.dot", "--json", *words)
+    found = strict_json(outcome.out)
+    check_schema(found, "score")
+    assert found["log_score"] == expected
+    assert found["empty_log_score"] == op.log_score(
+        "data.csv", op.Dag.empty(list("abcd")), **options
+    )
+    assert (found["graph"], found["data"], found["n_edges"]) == ("truth.dot", "data.csv", 2)
+
+
+def test_difference_by_hand(run: Run) -> None:
+    """One edge changes one family: BDeu (equivalent sample size 1) from counts and lgamma."""
+    frame = op.datasets.load("asia").to_frame()
+
+    def family(groups: list[pd.Series], n_configurations: int) -> float:
+        a = 1 / n_configurations
+        total = 0.0
+        for group in groups:
+            total += lgamma(a) - lgamma(a + len(group))
+            counts = group.value_counts()
+            total += sum(lgamma(a / 2 + int(count)) - lgamma(a / 2) for count in counts)
+        return total
+
+    given = [group["lung"] for _, group in frame.astype(str).groupby("smoke")]
+    expected = family(given, 2) - family([frame["lung"].astype(str)], 1)
+    Path("edge.csv").write_text("parent,child\nsmoke,lung\n")
+    found = strict_json(run("score", "asia", "edge.csv", "--json").out)
+    assert found["log_score"] - found["empty_log_score"] == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("suffix", ["dot", "graphml", "csv"])
+def test_every_format_gives_the_same(run: Run, suffix: str) -> None:
+    from outpoint.graphs import write_dag
+
+    reordered = op.Dag.from_edges(list("dbca"), TRUTH.edges)
+    write_dag(reordered, f"truth.{suffix}")
+    number = float(run("score", "data.csv", f"truth.{suffix}", "--quiet").out)
+    assert number == pytest.approx(op.log_score("data.csv", TRUTH), abs=1e-9)
+
+
+def test_in_words(run: Run) -> None:
+    Path("truth.dot").write_text(TRUTH.to_dot())
+    Path("empty.dot").write_text(op.Dag.empty(list("abcd")).to_dot())
+    lines = run("score", "data.csv", "truth.dot").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["Data", "Graph", "Score", "Empty"]
+    assert lines[1] == "Graph     truth.dot: 4 nodes, 2 edges"
+    assert lines[3].endswith("lower")
+    assert run("score", "data.csv", "empty.dot").out.endswith("without edges, the same\n")
