@@ -26,6 +26,7 @@ class Model:
     data: Dataset
     score: LocalScore
     scorer: FamilyScorer
+    structure_prior: str
     prior: StructurePrior
     max_parents: int
 
@@ -35,6 +36,7 @@ class Model:
         return {
             "data": self.data.fingerprint(),
             "score": "custom" if self.score.name == "custom" else repr(self.score),
+            "structure prior": self.structure_prior,
             "max_parents": self.max_parents,
         }
 
@@ -78,7 +80,7 @@ def prepare(
     )
     chosen = resolve_score(score, dataset)
     scorer = chosen.bind(dataset, allow_degenerate=allow_degenerate)
-    return Model(dataset, chosen, scorer, prior, limit)
+    return Model(dataset, chosen, scorer, structure_prior, prior, limit)
 
 
 def checked_seed(seed: int | None) -> int:

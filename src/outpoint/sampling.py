@@ -7,8 +7,8 @@ Otherwise they stay, so that it can be continued.
 
 from __future__ import annotations
 
+import hashlib
 import re
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
@@ -38,6 +38,7 @@ from outpoint.runs import (
     WorkerTeam,
     drive,
     opened_run,
+    remove_run,
 )
 from outpoint.runs.dask import dask_executor
 from outpoint.runs.teams import Team
@@ -85,6 +86,9 @@ class SamplingOptions:
             value = getattr(self, name)
             if value is not None or name in ("chains", "draws"):
                 checked_count(value, name, least)
+        pause = self.checkpoint_seconds
+        if isinstance(pause, bool) or not isinstance(pause, int | float) or not pause >= 0:
+            raise OptionError(f"checkpoint_seconds is a number from 0, not {pause!r}.")
         if self.engine not in ENGINES:
             raise OptionError(f"unknown engine {self.engine!r}: choose threads or dask.")
         if self.scheduler is not None and self.engine != "dask":
@@ -134,8 +138,9 @@ class SamplingOptions:
     @property
     def settings(self) -> Settings:
         """What one chain does."""
-        expected = self.usual_steps if self.is_open_ended else self.budget.steps
-        assert expected is not None
+        expected = self.budget.steps or self.usual_steps
+        if self.is_open_ended:
+            expected = min(expected, self.usual_steps)
         n_draws = min(int(self.draws), expected)
         warmup = expected // 4 if self.warmup is None else int(self.warmup)
         by_orders = isinstance(self.start, str) and self.start != "empty"
@@ -167,11 +172,14 @@ def parse_seconds(text: Any) -> float | None:
     """A time such as 90, ``"90s"``, ``"10m"``, ``"1.5h"`` or ``"2d"`` in seconds."""
     if text is None:
         return None
-    matched = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-z]*)\s*", str(text))
-    if isinstance(text, bool) or matched is None or matched[2] not in UNITS:
-        raise OptionError(f"a time is given as 90s, 10m or 2h, not {text!r}.")
-    seconds = float(matched[1]) * UNITS[matched[2]]
-    if seconds <= 0:
+    if isinstance(text, int | float) and not isinstance(text, bool):
+        seconds = float(text)
+    else:
+        matched = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-z]*)\s*", str(text))
+        if isinstance(text, bool) or matched is None or matched[2] not in UNITS:
+            raise OptionError(f"a time is given as 90s, 10m or 2h, not {text!r}.")
+        seconds = float(matched[1]) * UNITS[matched[2]]
+    if not seconds > 0:
         raise OptionError(f"the time must be positive, not {text!r}.")
     return seconds
 
@@ -218,7 +226,8 @@ def sample_posterior(
             is_complete=ending != "interrupted",
         )
 
-    with _team(view, plan, options.out, _all_facts(facts, view, plan), pool) as team:
+    everything = _all_facts(facts, view, plan, prior, options)
+    with _team(view, plan, options.out, everything, pool) as team:
         ending = drive(
             team,
             plan,
@@ -229,14 +238,15 @@ def sample_posterior(
             checkpoint_seconds=options.checkpoint_seconds,
         )
         records = team.records()
-    if ending.reason == "interrupted" and not min(record.n_draws for record in records):
+    is_empty = not all(record.n_draws and len(record.edge_batches) for record in records)
+    if ending.reason == "interrupted" and is_empty:
         raise KeyboardInterrupt
     return posterior_of(records, ending.reason)
 
 
 def remove_checkpoints(out: Path) -> None:
     """Delete what is only needed to continue the run in ``out``."""
-    shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
+    remove_run(out / CHECKPOINT)
 
 
 @contextmanager
@@ -262,14 +272,25 @@ def _team(
             yield WorkerTeam(pool, view, plan, directory, run)
 
 
-def _all_facts(facts: dict[str, Any], view: TableView, plan: RunPlan) -> dict[str, Any]:
+def _all_facts(
+    facts: dict[str, Any],
+    view: TableView,
+    plan: RunPlan,
+    prior: StructurePrior,
+    options: SamplingOptions,
+) -> dict[str, Any]:
     """Everything that decides the draws, as JSON."""
     settings = asdict(plan.settings)
     moves = settings.pop("moves")
     del settings["n_draws"]
-    return facts | {
+    known = np.stack([prior.required, np.isneginf(prior.edge_log_weight)])
+    return {
         "version": __version__,
-        "candidates": view.candidates.tolist(),
+        **facts,
+        "method": settings.pop("method"),
+        "required and forbidden edges": hashlib.sha256(known.tobytes()).hexdigest(),
+        "steps": None if plan.open_ended else options.budget.steps,
+        "candidates": view.candidates.shape[1],
         "seed": plan.seed,
         "chains": plan.n_chains,
         "draws": plan.n_draws,

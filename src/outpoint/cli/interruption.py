@@ -32,10 +32,11 @@ def resumable(directory: Path) -> Iterator[None]:
 
 def _resume_command(directory: Path) -> str:
     """The command line of this process, with what continues the run in ``directory``."""
-    words = [word for word in sys.argv[1:] if word not in ("--resume", "--overwrite")]
+    command, *words = [word for word in sys.argv[1:] if word not in ("--resume", "--overwrite")]
+    added = ["--resume"]
     if not any(word in ("--out", "-o") or word.startswith("--out=") for word in words):
-        words += ["--out", str(directory)]
-    return shlex.join(["outpoint", *words, "--resume"])
+        added += ["--out", str(directory)]
+    return shlex.join(["outpoint", command, *added, *words])
 
 
 def treat_termination_as_interruption() -> None:

@@ -27,7 +27,7 @@ class RunProgress:
         self._console = Console(stderr=True)
         self._shown = shown
         self._bars = Bars(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TaskProgressColumn(),
             TimeRemainingColumn(),

@@ -7,6 +7,8 @@ the place where the user is working.
 """
 
 import json
+import os
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from typing import Any
 from outpoint.data import Dataset
 from outpoint.errors import OptionError
 from outpoint.posterior.posterior import Posterior
+from outpoint.runs import PRIVATE
 
 RUN_FILES = ("edges.csv", "map.dot", "posterior.nc", "report.html", "summary.json")
 """Everything a run consists of, in the order in which it is moved into place."""
@@ -65,18 +68,20 @@ def write_run(
     command: str | None = None,
 ) -> None:
     """Write the run to ``directory``; ``data`` and ``command`` are described in its report."""
+    from outpoint.posterior.storage import write_posterior
+
     check_writable(directory, overwrite=overwrite)
     summary = json.dumps(summarize(posterior), indent=2, ensure_ascii=False, allow_nan=False)
     try:
         place = directory if directory.exists() else directory.parent
         place.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".outpoint-", dir=place) as private:
+        with tempfile.TemporaryDirectory(prefix=PRIVATE, dir=place) as private:
             staging = Path(private) / "run"
             staging.mkdir()
             edges = posterior.diagnostics()[EDGE_COLUMNS]
             edges.to_csv(staging / "edges.csv", index=False, lineterminator="\n")
             (staging / "map.dot").write_text(posterior.map_dag.to_dot(), encoding="utf-8")
-            posterior.save(staging / "posterior.nc")
+            write_posterior(posterior, staging / "posterior.nc")
             posterior.report(staging / "report.html", data=data, command=command)
             (staging / "summary.json").write_text(summary + "\n", encoding="utf-8")
             _publish(staging, directory)
@@ -91,6 +96,9 @@ def _publish(staging: Path, directory: Path) -> None:
         return
     for name in RUN_FILES:
         (staging / name).replace(directory / name)
+    for left in directory.glob(f"{PRIVATE}*"):
+        if left != staging.parent:  # of a process that was killed
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _check_content(directory: Path, overwrite: bool, resume: bool) -> None:
@@ -99,7 +107,8 @@ def _check_content(directory: Path, overwrite: bool, resume: bool) -> None:
         return
     if not directory.is_dir():
         raise OptionError(f"{directory} is a file; choose another directory for the run (--out).")
-    content = sorted(path.name for path in directory.iterdir())
+    names = (path.name for path in directory.iterdir())
+    content = sorted(name for name in names if not name.startswith(PRIVATE))
     others = [name for name in content if name not in (*RUN_FILES, CHECKPOINT)]
     if others:
         raise OptionError(
@@ -130,4 +139,9 @@ def _existing(directory: Path) -> Path:
 
 def _failure(directory: Path, error: OSError) -> str:
     why = error.strerror or error
+    if os.path.exists(directory / CHECKPOINT):  # Path.exists fails on endless names
+        return (
+            f"cannot write to {directory} ({why}); the state of the run is kept: make that "
+            "possible and continue with --resume."
+        )
     return f"cannot write to {directory} ({why}): choose another directory for the run (--out)."

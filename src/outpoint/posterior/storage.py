@@ -2,11 +2,14 @@
 
 The file holds what the posterior was made of: parent sets as masks over candidates, log scores,
 batches of edge probabilities, counts. It depends on nothing but the posterior, so that two runs
-with the same draws write the same bytes; how long a run took is in its ``summary.json``.
+with the same draws write the same bytes; how long a run took is in its ``summary.json``. At its end
+stands a checksum, as HDF5 itself notices little of what can happen to a file.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 KIND = "outpoint posterior"
+SEAL = b"\noutpoint sha256 "
+"""What follows is the checksum of all before it; readers of HDF5 do not look beyond the end."""
+
 SMALLEST_KEPT = 1e-12
 """Parent sets of an exact posterior that are less probable are not stored."""
 
@@ -91,6 +97,20 @@ class StoredSolution:
 
 def save(posterior: Posterior, path: Path) -> None:
     """Write a posterior to a file, replacing the file."""
+    if path.exists() and not path.is_file():
+        raise OptionError(f"cannot write {path}: it is not a file that can be replaced.")
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        write_posterior(posterior, beside)
+        beside.replace(path)
+    except OSError as error:
+        raise OptionError(f"cannot write {path}: {error.strerror or error}.") from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_posterior(posterior: Posterior, path: Path) -> None:
+    """Write a posterior to a new file; raises OSError if that fails."""
     if isinstance(posterior, SampledPosterior):
         arrays, attributes = _sampled_parts(posterior)
     elif isinstance(posterior, ExactPosterior):
@@ -210,28 +230,36 @@ def _model(names: tuple[str, ...], dataset: xr.Dataset) -> GaussianModel | None:
 
 
 def _write(path: Path, arrays: dict[str, Any], attributes: dict[str, Any]) -> None:
+    """Write a sealed file; HDF5 works in memory, as on a full disk it would crash."""
+    import h5netcdf  # type: ignore[import-untyped]
     import xarray as xr
+    from xarray.backends import H5NetCDFStore
 
     dataset = xr.Dataset(arrays, attrs=attributes)
     packed = {"zlib": True, "complevel": 4, "shuffle": True}
     encoding = {name: packed for name, array in dataset.items() if array.ndim > 1 and array.size}
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        dataset.to_netcdf(beside, engine="h5netcdf", encoding=encoding)
-        beside.replace(path)
-    except OSError as error:
-        raise OptionError(f"cannot write {path}: {error.strerror or error}.") from None
-    finally:
-        beside.unlink(missing_ok=True)
+    buffer = io.BytesIO()
+    with h5netcdf.File(buffer, "w") as file:
+        dataset.dump_to_store(H5NetCDFStore(file), encoding=encoding)
+    content = buffer.getvalue()
+    path.write_bytes(content + SEAL + _digest(content))
 
 
 def _read(path: Path) -> xr.Dataset:
     import xarray as xr
 
-    if not path.is_file():
-        raise DataError(f"there is no file {path}.")
     try:
-        dataset = xr.load_dataset(path, engine="h5netcdf")
+        content, seal, digest = path.read_bytes().rpartition(SEAL)
+    except FileNotFoundError:
+        raise DataError(f"there is no file {path}.") from None
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}.") from None
+    if not seal:
+        raise DataError(f"{path} is not a posterior of outpoint, or not all of it.")
+    if _digest(content) != digest:
+        raise DataError(f"{path} is damaged: its checksum does not match.")
+    try:
+        dataset = xr.load_dataset(io.BytesIO(content), engine="h5netcdf")
     except (OSError, ValueError) as error:
         raise DataError(f"{path} is not a posterior of outpoint ({error}).") from None
     if dataset.attrs.get("kind") != KIND:
@@ -248,3 +276,7 @@ def _elapsed_seconds(path: Path) -> float | None:
         return float(json.loads(path.read_text(encoding="utf-8"))["elapsed_seconds"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode() + b"\n"

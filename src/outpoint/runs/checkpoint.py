@@ -61,9 +61,33 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
             arrays = dict(archive)
         header = json.loads(arrays.pop(HEADER).tobytes())
-    except (ValueError, KeyError, BadZipFile) as error:
+    except (ValueError, KeyError, EOFError, BadZipFile) as error:
         raise CheckpointError(f"{path} is not a checkpoint of outpoint ({error}).") from None
+    if not isinstance(header, dict):
+        raise CheckpointError(f"{path} is not a checkpoint of outpoint.")
     return header, arrays
+
+
+class explained:
+    """Turns a failure to write below ``directory`` into a sentence that says what is left."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if not isinstance(error, OSError):
+            return
+        if not self._directory.exists():
+            raise CheckpointError(
+                f"{self._directory} has disappeared while the run was going on: start it anew."
+            ) from None
+        raise CheckpointError(
+            f"cannot write to {self._directory} ({error.strerror or error}); the last good "
+            "state is kept: make room there and continue with --resume."
+        ) from None
 
 
 def flush_directory(directory: Path) -> None:

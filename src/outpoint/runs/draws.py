@@ -121,7 +121,9 @@ class FileDraws:
 
     def _write(self, records: NDArray[Any]) -> None:
         content = records.tobytes()
-        with open(self.path, "r+b" if self.path.exists() else "w+b") as file:
+        if not self._count:
+            self.path.touch()  # later on a missing file is a failure, not a file to begin
+        with open(self.path, "r+b") as file:
             file.seek(self._count * self._record.itemsize)
             file.write(content)
         self._checksum = zlib.crc32(content, self._checksum)

@@ -139,7 +139,7 @@ def _is_over(
         return "converged"
     if budget.steps is not None and step >= budget.steps:
         return "steps"
-    has_draws = step >= LEAST_DRAWS * plan.settings.thin
+    has_draws = step >= max(LEAST_DRAWS * plan.settings.thin, plan.settings.edge_thin)
     return "time" if budget.seconds is not None and seconds >= budget.seconds and has_draws else ""
 
 

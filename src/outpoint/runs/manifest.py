@@ -3,6 +3,8 @@
 import hashlib
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +19,9 @@ from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
 FILE = "run.checkpoint"
 LOCK = ".lock"
 
+PRIVATE = ".outpoint-"
+"""How the names of directories begin that hold what is not yet, or no longer, part of a run."""
+
 SAME_SCORE = 1e-7
 """Relative difference of sums of scores that another processor may make."""
 
@@ -30,27 +35,55 @@ def opened_run(
     ``facts`` is all that decides the draws, ``scores`` a digest of the score table in numbers. A
     run with other facts or scores is refused.
     """
-    directory.mkdir(parents=True, exist_ok=True)
-    with open(directory / LOCK, "wb") as lock:
+    name = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    _refuse_foreign(directory)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        lock = open(directory / LOCK, "wb")  # noqa: SIM115 -- closed below
+    except OSError as error:
+        raise _unusable(directory, error) from None
+    with lock:
         _hold(lock, directory)
-        name = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
         if (directory / FILE).exists():
             _check_same(directory / FILE, facts, scores)
         else:
-            write_checkpoint(directory / FILE, facts, {"scores": scores})
+            try:
+                write_checkpoint(directory / FILE, facts, {"scores": scores})
+            except OSError as error:
+                raise _unusable(directory, error) from None
         yield name
+
+
+def remove_run(directory: Path) -> None:
+    """Delete the run in ``directory``, as a whole or not at all; one in use is refused."""
+    if not directory.is_dir():
+        return
+    _refuse_foreign(directory)
+    try:
+        with open(directory / LOCK, "wb") as lock:
+            _hold(lock, directory)
+            private = tempfile.mkdtemp(prefix=PRIVATE, dir=directory.parent)
+            directory.rename(Path(private) / directory.name)
+        shutil.rmtree(private)
+    except OSError as error:
+        raise _unusable(directory, error) from None
 
 
 def saved_facts(directory: Path) -> dict[str, Any] | None:
     """The facts of the run in ``directory``, None if there is no run."""
     path = directory / FILE
-    return read_checkpoint(path)[0] if path.exists() else None
+    if not path.exists():
+        return None
+    facts = read_checkpoint(path)[0]
+    if "seed" not in facts:
+        raise CheckpointError(f"{path} does not describe a run of outpoint.")
+    return facts
 
 
 def _check_same(path: Path, facts: Mapping[str, Any], scores: NDArray[np.float64]) -> None:
     saved, arrays = read_checkpoint(path)
     now = json.loads(json.dumps(facts))
-    changed = [key for key in {**saved, **now} if saved.get(key) != now.get(key)]
+    changed = [key for key in {**now, **saved} if saved.get(key) != now.get(key)]
     if changed:
         shown = "; ".join(
             f"{key} was {_brief(saved.get(key))} and is {_brief(now.get(key))}"
@@ -60,17 +93,34 @@ def _check_same(path: Path, facts: Mapping[str, Any], scores: NDArray[np.float64
             f"the run in {path.parent.parent} cannot be resumed with other data or settings: "
             f"{shown}."
         )
-    same = scores.shape == arrays["scores"].shape
-    if not (same and np.allclose(scores, arrays["scores"], rtol=SAME_SCORE, atol=SAME_SCORE)):
+    known = arrays.get("scores", np.zeros(0))
+    same = scores.shape == known.shape
+    if not (same and np.allclose(scores, known, rtol=SAME_SCORE, atol=SAME_SCORE)):
         raise CheckpointError(
-            f"the run in {path.parent.parent} cannot be resumed: the score function gives other "
-            "values now."
+            f"the run in {path.parent.parent} cannot be resumed: the scores of parent sets are "
+            "other ones now, so the score function or the edge prior is not the same."
         )
 
 
 def _brief(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _refuse_foreign(directory: Path) -> None:
+    """What is in the directory of a run will be removed with it, and must be part of it."""
+    is_foreign = directory.is_dir() and not (directory / LOCK).exists()
+    if is_foreign and any(directory.iterdir()):
+        raise CheckpointError(
+            f"{directory} holds files, but no run of outpoint: choose another directory (--out)."
+        )
+
+
+def _unusable(directory: Path, error: OSError) -> CheckpointError:
+    return CheckpointError(
+        f"cannot keep the state of a run in {directory} ({error.strerror or error}): make that "
+        "possible, or choose another directory (--out)."
+    )
 
 
 def _hold(lock: BinaryIO, directory: Path) -> None:

@@ -138,7 +138,12 @@ class ChainRunner:
     def save(self, run: str, seconds: float) -> None:
         """Write a checkpoint that belongs to ``run``, after ``seconds`` of sampling."""
         assert isinstance(self._draws, FileDraws)
-        header = {"run": run, "seconds": seconds, "draws": self._draws.flush()}
+        header = {
+            "run": run,
+            "chain": self._index,
+            "seconds": seconds,
+            "draws": self._draws.flush(),
+        }
         write_checkpoint(self._path, header, self._chain.snapshot())
         self._draws.forget_outdated()
 
@@ -150,9 +155,11 @@ class ChainRunner:
         header, arrays = read_checkpoint(self._path)
         if header.get("run") != run:
             raise CheckpointError(f"{self._path} belongs to another run: remove it.")
+        if header.get("chain") != self._index:
+            raise CheckpointError(f"{self._path} belongs to another chain: remove it.")
         try:
             self._chain.restore(arrays)
             self._draws.restore(header["draws"])
-        except (KeyError, ValueError, TypeError) as error:
+        except (KeyError, ValueError, TypeError, OSError) as error:
             raise CheckpointError(f"{self._path} does not fit this run ({error}).") from None
         return float(header["seconds"])

@@ -6,18 +6,29 @@ the lengths of the pieces, the same seed gives the same draws.
 
 from __future__ import annotations
 
+import hashlib
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from threading import Event
 from typing import Any, Protocol
 
-from outpoint.errors import CheckpointError
+import numpy as np
+
+from outpoint.errors import CheckpointError, OutpointError
 from outpoint.kernels import n_threads
+from outpoint.runs.checkpoint import explained
 from outpoint.runs.progress import ChainStatus
 from outpoint.runs.record import ChainRecord
 from outpoint.runs.runner import ChainRunner, RunPlan
 from outpoint.tables.view import TableView, open_view, save_view
+
+STOP = "stop"
+"""A file that tells the tasks of a run to end at the next piece."""
+
+PATIENCE = 10.0
+"""Seconds that tasks have for it."""
 
 
 class Team(Protocol):
@@ -84,13 +95,14 @@ class ThreadTeam:
             self._pool.submit(runner.advance_to, target, self._stopped.is_set)
             for runner in self._runners
         ]
-        for future in self._futures:
-            future.result()
+        with self._explained():
+            for future in self._futures:
+                future.result()
 
     def save(self, seconds: float) -> None:
         """Write all checkpoints."""
         if self._directory is not None:
-            with explained(self._directory):
+            with self._explained():
                 for runner in self._runners:
                     runner.save(self._run, seconds)
 
@@ -103,6 +115,9 @@ class ThreadTeam:
     def records(self) -> list[ChainRecord]:
         """What the chains have recorded."""
         return [runner.record for runner in self._runners]
+
+    def _explained(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._directory is None else explained(self._directory)
 
 
 class WorkerTeam:
@@ -122,10 +137,12 @@ class WorkerTeam:
         self._plan = plan
         self._directory = directory
         self._run = run
+        self._table = _table_name(view)
         with explained(directory):
-            save_view(view, _table_of(directory, run))
+            (directory / STOP).unlink(missing_ok=True)
+            save_view(view, directory / self._table)
         self._futures: list[Future[Any]] = []
-        runners = self._load()
+        runners = [self._load(index) for index in range(plan.n_chains)]
         self._statuses = [runner.status for runner, _ in runners]
         self.seconds = max(seconds for _, seconds in runners)
         self.n_warmup = min(runner.n_warmup for runner, _ in runners)
@@ -140,6 +157,7 @@ class WorkerTeam:
             self._executor.submit(
                 advance_saved_chain,
                 str(self._directory),
+                self._table,
                 self._plan,
                 index,
                 self._run,
@@ -149,7 +167,15 @@ class WorkerTeam:
             )
             for index in range(self._plan.n_chains)
         ]
-        self._statuses = [future.result() for future in self._futures]
+        try:
+            self._statuses = [future.result() for future in self._futures]
+        except OutpointError:
+            raise
+        except Exception as error:
+            raise CheckpointError(
+                f"the workers have failed ({type(error).__name__}: {error}); the last good state "
+                "is kept: continue with --resume."
+            ) from None
 
     @property
     def statuses(self) -> list[ChainStatus]:
@@ -157,27 +183,32 @@ class WorkerTeam:
         return self._statuses
 
     def save(self, seconds: float) -> None:
-        """Remember the time; every task has written its checkpoint."""
+        """Note the time, in one of the checkpoints that the tasks have written."""
         self.seconds = seconds
+        runner, _ = self._load(0)
+        with explained(self._directory):
+            runner.save(self._run, seconds)
 
     def stop(self) -> None:
-        """Give up what is under way; it goes back to the last checkpoints."""
+        """Let every task finish its piece and save it; what does not answer is given up."""
+        if not all(future.done() for future in self._futures):
+            with suppress(OSError):
+                (self._directory / STOP).touch()
+            wait_for(self._futures, timeout=PATIENCE)
         for future in self._futures:
             future.cancel()
 
     def records(self) -> list[ChainRecord]:
         """What the chains have recorded."""
-        return [runner.record for runner, _ in self._load()]
+        return [self._load(index)[0].record for index in range(self._plan.n_chains)]
 
-    def _load(self) -> list[tuple[ChainRunner, float]]:
-        return [
-            _load_runner(self._directory, self._plan, index, self._run)
-            for index in range(self._plan.n_chains)
-        ]
+    def _load(self, index: int) -> tuple[ChainRunner, float]:
+        return _load_runner(self._directory, self._table, self._plan, index, self._run)
 
 
 def advance_saved_chain(
     directory: str,
+    table: str,
     plan: RunPlan,
     index: int,
     run: str,
@@ -186,37 +217,26 @@ def advance_saved_chain(
     seconds: float,
 ) -> ChainStatus:
     """Take a chain from its checkpoint to the step ``target``, and save it there."""
-    runner, _ = _load_runner(Path(directory), plan, index, run)
+    place = Path(directory)
+    runner, _ = _load_runner(place, table, plan, index, run)
     runner.shorten_warm_up(n_warmup)
     if runner.step < target:
-        runner.advance_to(target)
-        with explained(Path(directory)):
+        with explained(place):
+            runner.advance_to(target, (place / STOP).exists)
             runner.save(run, seconds)
     return runner.status
 
 
-def _load_runner(directory: Path, plan: RunPlan, index: int, run: str) -> tuple[ChainRunner, float]:
-    runner = ChainRunner(open_view(_table_of(directory, run)), plan, index, directory)
+def _load_runner(
+    directory: Path, table: str, plan: RunPlan, index: int, run: str
+) -> tuple[ChainRunner, float]:
+    runner = ChainRunner(open_view(directory / table), plan, index, directory)
     return runner, runner.load(run)
 
 
-def _table_of(directory: Path, run: str) -> Path:
-    """Where the score table lies; a worker may remember the table of another run here."""
-    return directory / f"table-{run[:16]}"
-
-
-class explained:
-    """Turns a failure to write into a sentence that says what is left."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, OSError):
-            raise CheckpointError(
-                f"cannot write to {self._directory} ({error.strerror or error}); the last good "
-                "state is kept: make room there and continue with --resume."
-            ) from None
+def _table_name(view: TableView) -> str:
+    """The directory of the table, by its content: a worker may remember the table of another."""
+    digest = hashlib.sha256()
+    for array in (view.candidates, view.dense, *view.ranked):
+        digest.update(np.ascontiguousarray(array).data)
+    return f"table-{digest.hexdigest()[:16]}"

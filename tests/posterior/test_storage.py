@@ -1,0 +1,319 @@
+"""Posteriors in files: every answer is the same afterwards, and nothing else is taken for one."""
+
+import hashlib
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import outpoint as op
+from outpoint.posterior import SampledPosterior, storage
+from outpoint.posterior.storage import SEAL
+from tests.runs.problems import NUMBERS, Stopwatch, python
+
+SAMPLED: dict[str, dict[str, Any]] = {
+    "mcmc": {"method": "mcmc", "steps": 800, "draws": 60},
+    "partition": {"method": "partition", "steps": 800, "draws": 60, "max_parents": 2},
+    "order": {"method": "order", "steps": 800, "draws": 60},
+    "structure+rev": {"method": "structure+rev", "steps": 800, "draws": 60, "chains": 2},
+    "candidates": {"method": "mcmc", "steps": 400, "n_candidates": 2, "max_parents": 2},
+    "one draw": {"method": "structure", "steps": 1, "warmup": 0, "chains": 1},
+    "one chain": {"method": "partition+rev", "steps": 500, "chains": 1, "structure_prior": "fair"},
+    "time": {"method": "mcmc", "time": 0.05, "draws": 30},
+    "interrupted": {"method": "mcmc", "steps": 4000, "draws": 60},
+}
+KINDS = ("exact", *SAMPLED)
+
+
+def make(kind: str) -> op.Posterior:
+    if kind == "exact":
+        return op.learn(NUMBERS, method="exact", seed=3, edge_prior=0.4)
+    if kind == "interrupted":
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("outpoint.runs.teams.ThreadTeam.round_seconds", 0.0)
+            patch.setattr("outpoint.runs.runner.PIECE_SECONDS", 0.0)
+            return unequal(op.learn(NUMBERS, **SAMPLED[kind], seed=3, progress=Stopwatch(3000)))
+    return op.learn(NUMBERS, **SAMPLED[kind], seed=3)
+
+
+def unequal(posterior: op.Posterior) -> op.Posterior:
+    """The same with a first chain that is ahead of the others."""
+    assert isinstance(posterior, SampledPosterior)
+    assert not posterior.is_complete
+    short = [
+        replace(
+            record,
+            masks=record.masks[: -3 * i or None],
+            log_score=record.log_score[: -3 * i or None],
+            log_weight=record.log_weight[: -3 * i or None],
+            edge_batches=record.edge_batches[: -2 * i or None],
+            n_steps=record.n_steps - 200 * i,
+        )
+        for i, record in enumerate(posterior.records)
+    ]
+    return SampledPosterior(
+        posterior.info, posterior.names, posterior.candidates, short, is_complete=False
+    )
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def posterior(request: pytest.FixtureRequest) -> op.Posterior:
+    return make(request.param)
+
+
+def check_same_answers(one: op.Posterior, other: op.Posterior) -> None:
+    assert type(one) is type(other)
+    assert one.names == other.names
+    assert one.method == other.method
+    assert one.is_complete == other.is_complete
+    assert one.verdict == other.verdict
+    assert one.converged == other.converged
+    assert one.map_dag == other.map_dag
+    assert one.map_log_score == other.map_log_score
+    assert one.log_evidence == other.log_evidence
+    assert one.map_probability == other.map_probability
+    pd.testing.assert_frame_equal(one.edge_probabilities, other.edge_probabilities, rtol=0, atol=0)
+    pd.testing.assert_frame_equal(
+        one.ancestor_probabilities, other.ancestor_probabilities, rtol=0, atol=0
+    )
+    pd.testing.assert_frame_equal(one.diagnostics(), other.diagnostics(), rtol=0, atol=0)
+    xr.testing.assert_identical(one.dags(), other.dags())
+    xr.testing.assert_identical(one.log_scores, other.log_scores)
+    for name in one.names:
+        assert one.parent_set_probabilities(name) == other.parent_set_probabilities(name)
+    assert [dag.edges for dag in one.iter_dags()] == [dag.edges for dag in other.iter_dags()]
+
+    def count(dag: op.Dag) -> int:
+        return len(dag.edges)
+
+    assert one.probability(count) == other.probability(count)
+    assert repr(one) == repr(other)
+    assert replace(one.info, elapsed_seconds=None) == replace(other.info, elapsed_seconds=None)
+    np.testing.assert_array_equal(one.candidates, other.candidates)
+    if isinstance(one, SampledPosterior) and isinstance(other, SampledPosterior):
+        pd.testing.assert_frame_equal(one.acceptance(), other.acceptance())
+        np.testing.assert_array_equal(one.chain_edges, other.chain_edges)
+        assert one.steps_per_chain == other.steps_per_chain
+        assert one.largest_difference == other.largest_difference
+
+
+def test_every_answer_is_the_same(posterior: op.Posterior, tmp_path: Path) -> None:
+    posterior.save(tmp_path / "one.nc")
+    loaded = op.load(tmp_path / "one.nc")
+    check_same_answers(posterior, loaded)
+    loaded.save(str(tmp_path / "two.nc"))
+    assert (tmp_path / "one.nc").read_bytes() == (tmp_path / "two.nc").read_bytes()
+    check_same_answers(posterior, op.load(str(tmp_path / "two.nc")))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.nc", "two.nc"]
+
+
+def test_a_difference_would_be_seen(tmp_path: Path) -> None:
+    one, other = make("mcmc"), op.learn(NUMBERS, **SAMPLED["mcmc"], seed=4)
+    with pytest.raises(AssertionError):
+        check_same_answers(one, other)
+
+
+def test_counts_and_powers_are_kept(tmp_path: Path) -> None:
+    posterior = make("mcmc")
+    posterior.save(tmp_path / "posterior.nc")
+    loaded = op.load(tmp_path / "posterior.nc")
+    for record, again in zip(posterior.records, loaded.records, strict=True):
+        for name in storage.RECORD_DIMENSIONS:
+            value, read = getattr(record, name), getattr(again, name)
+            np.testing.assert_array_equal(value, read)
+            assert type(value) is type(read)
+            assert np.asarray(value).dtype == np.asarray(read).dtype
+
+
+def test_other_programs_can_read_it(tmp_path: Path) -> None:
+    """It is a netCDF file, whatever follows its end."""
+    posterior = make("mcmc")
+    posterior.save(tmp_path / "posterior.nc")
+    dataset = xr.load_dataset(tmp_path / "posterior.nc", engine="h5netcdf")
+    np.testing.assert_array_equal(dataset["log_score"], posterior.log_scores)
+    assert dataset["masks"].dims == ("chain", "draw", "node")
+
+
+def test_directory_of_a_run(tmp_path: Path) -> None:
+    posterior = op.learn(NUMBERS, **SAMPLED["partition"], seed=3, out=tmp_path / "run")
+    loaded = op.load(tmp_path / "run")
+    check_same_answers(posterior, loaded)
+    assert loaded.info.elapsed_seconds == pytest.approx(posterior.info.elapsed_seconds, abs=5)
+    (tmp_path / "run" / "summary.json").write_text("not JSON")
+    assert op.load(tmp_path / "run").info.elapsed_seconds is None
+    (tmp_path / "run" / "posterior.nc").unlink()
+    with pytest.raises(op.DataError, match="there is no file"):
+        op.load(tmp_path / "run")
+
+
+# Exact posteriors
+
+
+def test_stored_draws(tmp_path: Path) -> None:
+    posterior = make("exact")
+    posterior.save(tmp_path / "posterior.nc")
+    loaded = op.load(tmp_path / "posterior.nc")
+    np.testing.assert_array_equal(loaded.dags(10), loaded.dags(1000)[:, :10])
+    np.testing.assert_array_equal(loaded.dags(1000), posterior.dags(1000))
+    with pytest.raises(op.OptionError, match="the file holds 1000 draws, not 1001"):
+        loaded.dags(1001)
+    assert posterior.dags(1001).shape[1] == 1001
+
+
+def test_small_probabilities(tmp_path: Path) -> None:
+    """Parent sets that are less probable than any use are left out; no other number changes."""
+    score = op.CustomScore(lambda child, parents: -20.0 * len(parents))
+    posterior = op.learn(NUMBERS, score, method="exact", seed=1)
+    posterior.save(tmp_path / "posterior.nc")
+    loaded = op.load(tmp_path / "posterior.nc")
+    check_same_answers(posterior, loaded)
+    for name in posterior.names:
+        everything = posterior.parent_set_probabilities(name, at_least=0.0)
+        kept = [found for found in everything if found[1] >= 1e-12]
+        assert loaded.parent_set_probabilities(name, at_least=0.0) == kept
+        assert len(kept) < len(everything)
+
+
+# Names
+
+NAMES = ["a b", "ü ☃", "x/y", 'quote"\\', "line\nbreak"]
+MORE_NAMES = ["\x00\x01", "'", "[0]", "\udcff", "-inf"]
+
+
+@pytest.mark.parametrize("names", [NAMES, MORE_NAMES], ids=["odd", "odder"])
+@pytest.mark.parametrize("method", ["exact", "mcmc"])
+def test_names(names: list[str], method: str, tmp_path: Path) -> None:
+    data = op.Dataset(tuple(names), NUMBERS.values)
+    posterior = op.learn(data, method=method, steps=200, seed=1)
+    posterior.save(tmp_path / "posterior.nc")
+    check_same_answers(posterior, op.load(tmp_path / "posterior.nc"))
+
+
+# Bytes
+
+SCRIPT = """
+import sys
+from tests.posterior.test_storage import make
+for kind in sys.argv[2:]:
+    make(kind).save(f"{sys.argv[1]}/{kind}.nc")
+"""
+
+
+def test_bytes_do_not_depend_on_the_process(tmp_path: Path) -> None:
+    kinds = ["exact", "mcmc", "structure+rev"]
+    done = python("-c", SCRIPT, str(tmp_path), *kinds)
+    assert done.returncode == 0, done.stderr
+    for kind in kinds:
+        make(kind).save(tmp_path / "here.nc")
+        assert (tmp_path / "here.nc").read_bytes() == (tmp_path / f"{kind}.nc").read_bytes()
+
+
+# Files that are none
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("content") / "posterior.nc"
+    make("mcmc").save(path)
+    return path.read_bytes()
+
+
+def refusal(content: bytes, place: Path) -> str:
+    path = place / "posterior.nc"
+    path.write_bytes(content)
+    with pytest.raises(op.DataError) as caught:
+        op.load(path)
+    sentence = str(caught.value)
+    assert str(path) in sentence
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+    return sentence
+
+
+def test_flipped_bits(content: bytes, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    places = [0, 8, len(content) - 1, len(content) - 70, *rng.integers(0, len(content), 60)]
+    for place in places:
+        bad = bytearray(content)
+        bad[place] ^= 1 << int(rng.integers(8))
+        assert "damaged" in (sentence := refusal(bytes(bad), tmp_path)) or "not all" in sentence
+
+
+def test_truncated(content: bytes, tmp_path: Path) -> None:
+    for length in (0, 1, 8, 100, len(content) // 2, len(content) - 82, len(content) - 1):
+        refusal(content[:length], tmp_path)
+    refusal(content + b"\n", tmp_path)
+
+
+def sealed(dataset: xr.Dataset) -> bytes:
+    content = bytes(dataset.to_netcdf(engine="h5netcdf"))
+    return content + SEAL + hashlib.sha256(content).hexdigest().encode() + b"\n"
+
+
+def dataset_of(content: bytes) -> xr.Dataset:
+    return xr.load_dataset(io.BytesIO(content), engine="h5netcdf")
+
+
+def test_foreign_files(content: bytes, tmp_path: Path) -> None:
+    foreign = bytes(xr.Dataset({"a": ("x", np.ones(3))}).to_netcdf(engine="h5netcdf"))
+    for other in (b"a,b\n1,2\n", b"\x80\x04pickle", foreign):
+        assert "is not a posterior of outpoint" in refusal(other, tmp_path)
+        seal = SEAL + hashlib.sha256(other).hexdigest().encode() + b"\n"
+        assert "is not a posterior of outpoint" in refusal(other + seal, tmp_path)
+
+
+def test_other_formats_and_missing_parts(content: bytes, tmp_path: Path) -> None:
+    dataset = dataset_of(content)
+    assert refusal_or_none(sealed(dataset), tmp_path) is None, "the forgery is good as such"
+    newer = dataset.assign_attrs(format=np.int64(2))
+    assert "has format 2 of another version" in refusal(sealed(newer), tmp_path)
+    for name in ("masks", "edges", "candidates"):
+        assert "not a complete posterior" in refusal(sealed(dataset.drop_vars(name)), tmp_path)
+    for name in ("info", "names", "posterior", "is_complete"):
+        fewer = dataset.copy()
+        del fewer.attrs[name]
+        assert "not a complete posterior" in refusal(sealed(fewer), tmp_path)
+    for info in ("[]", "{", json.dumps({"a": 1})):
+        other = dataset.assign_attrs(info=info)
+        assert "not a complete posterior" in refusal(sealed(other), tmp_path)
+
+
+def refusal_or_none(content: bytes, place: Path) -> str | None:
+    try:
+        return refusal(content, place)
+    except pytest.fail.Exception:
+        return None
+
+
+def test_places_that_cannot_be_read_or_written(tmp_path: Path) -> None:
+    posterior = make("one draw")
+    with pytest.raises(op.DataError, match="there is no file"):
+        op.load(tmp_path / "nothing.nc")
+    with pytest.raises(op.OptionError, match="cannot write"):
+        posterior.save(tmp_path / "no" / "such" / "place.nc")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(op.OptionError, match="cannot write"):
+        posterior.save(tmp_path / "folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_an_old_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "posterior.nc"
+    make("one draw").save(path)
+    before = path.read_bytes()
+
+    def fail(*_: Any) -> bytes:
+        raise OSError(28, "No space left on device")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(storage, "_digest", fail)
+        with pytest.raises(op.OptionError, match="No space left on device"):
+            make("mcmc").save(path)
+    assert path.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["posterior.nc"]

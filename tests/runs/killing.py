@@ -1,0 +1,184 @@
+"""A process that starts small runs and kills them: ``python -m tests.runs.killing JOB``.
+
+Every run is a child of a process that has imported and compiled everything, so that hundreds of
+them take seconds. A job is a JSON object: the case, a directory to work in, and either
+``kills`` and ``seed`` for kills at random moments, or ``windows`` for deaths at given places in the
+program. Prints a JSON object that says what differed from the uninterrupted run.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from importlib import import_module
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from outpoint.runs import draws
+from tests.runs.problems import differing, learn, use_short_rounds
+
+DIED = 9
+PATIENCE = 120.0
+
+
+def start_child(case: str, directory: Path, prepare: Callable[[], None]) -> int:
+    """Fork a process that makes or continues the run in ``directory``."""
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        prepare()
+        learn(case, directory)
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def wait_for(child: int, seconds: float = PATIENCE) -> int | None:
+    """The exit code of the child; None if it is still running after so many seconds."""
+    end = time.monotonic() + seconds
+    while True:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > end:
+            return None
+        time.sleep(0.002)
+
+
+def finish(case: str, directory: Path, prepare: Callable[[], None]) -> float:
+    """Make or continue a run to its end; returns the seconds it took."""
+    begun = time.monotonic()
+    if wait_for(start_child(case, directory, prepare)) != 0:
+        raise RuntimeError(f"the run in {directory.name} did not end well")
+    return time.monotonic() - begun
+
+
+def is_complete(directory: Path) -> bool:
+    """Whether there is nothing to continue: all files are there, and the state is gone."""
+    return (directory / "summary.json").exists() and not (directory / "checkpoint").exists()
+
+
+def kill_at_random(
+    case: str, place: Path, n_kills: int, seed: int, prepare: Callable[[], None]
+) -> dict[str, Any]:
+    """Kill runs at random moments, continue them until they are done, begin the next one."""
+    rng = np.random.default_rng(seed)
+    seconds = finish(case, place / "whole", prepare)
+    kills = n_runs = n_continued = 0
+    different: list[str] = []
+    while kills < n_kills:
+        directory = place / f"run-{n_runs}"
+        n_runs += 1
+        while not is_complete(directory):
+            n_continued += any(directory.glob("checkpoint/chain-*.checkpoint"))
+            child = start_child(case, directory, prepare)
+            code = wait_for(child, rng.uniform(0.0, seconds) if kills < n_kills else PATIENCE)
+            if code is None:
+                os.kill(child, signal.SIGKILL)
+                kills += wait_for(child) != 0
+            elif code != 0:
+                raise RuntimeError(f"the run in {directory.name} did not end well")
+            else:
+                break
+        different += differing(place / "whole", directory)
+    return {"kills": kills, "runs": n_runs, "continued": n_continued, "different": different}
+
+
+def listing(directory: Path) -> list[str]:
+    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*"))
+
+
+def die_in(function: str, call: int, after: bool) -> Callable[[], None]:
+    """Patch ``module:name`` so that its call with this number ends the process, as a kill does."""
+
+    def prepare() -> None:
+        module, _, name = function.partition(":")
+        owner: Any = import_module(module)
+        *owners, name = name.split(".")
+        for part in owners:
+            owner = getattr(owner, part)
+        original = getattr(owner, name)
+        calls = count(1)  # the chains are threads: a number of its own for every call
+
+        def deadly(*values: Any, **options: Any) -> Any:
+            number = next(calls)
+            if number == call and not after:
+                os._exit(DIED)
+            result = original(*values, **options)
+            if number == call:
+                os._exit(DIED)
+            return result
+
+        setattr(owner, name, deadly)
+
+    return prepare
+
+
+def die_while_halving(block: int) -> Callable[[], None]:
+    """End the process when this many blocks have been copied in a halving of the draws."""
+
+    def prepare() -> None:
+        draws.BLOCK = 16
+        halve = draws.FileDraws.halve
+
+        def halve_and_die(self: draws.FileDraws) -> None:
+            die_in("outpoint.runs.draws:FileDraws._write", block, True)()
+            halve(self)
+
+        draws.FileDraws.halve = halve_and_die  # type: ignore[method-assign]
+
+    return prepare
+
+
+def die_in_windows(
+    case: str, place: Path, windows: list[list[Any]], prepare: Callable[[], None]
+) -> dict[str, Any]:
+    """Let a run die at each of the places in turn, each time anew, and continue it."""
+    finish(case, place / "whole", prepare)
+    different: dict[str, Any] = {}
+    for number, (function, call, after) in enumerate(windows):
+        directory = place / f"run-{number}"
+        is_halving = function == "halving"
+        kill = die_while_halving(call) if is_halving else die_in(function, call, after)
+        code = wait_for(start_child(case, directory, lambda kill=kill: (prepare(), kill())))
+        left = listing(directory)
+        name = f"{function} {call} {'after' if after else 'before'}"
+        if code != DIED:
+            return {"failed": f"{name} was not reached (exit code {code})"}
+        finish(case, directory, prepare)
+        different[name] = {
+            "different": differing(place / "whole", directory),
+            "left": left,
+            "now": listing(directory),
+        }
+    return {"windows": different}
+
+
+def main() -> None:
+    job = json.loads(sys.argv[1])
+    place = Path(job["directory"])
+    broken: Callable[[], None] = lambda: None  # noqa: E731
+    if "broken" in job:
+        broken = getattr(import_module("tests.runs.broken"), job["broken"])
+    use_short_rounds()
+    learn(job["case"], place / "compiled")
+    if "windows" in job:
+        found = die_in_windows(job["case"], place, job["windows"], broken)
+    else:
+        found = kill_at_random(job["case"], place, job["kills"], job["seed"], broken)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

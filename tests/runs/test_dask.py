@@ -1,0 +1,250 @@
+"""Chains and tables by the processes of a Dask cluster: the same numbers as those of threads."""
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import numpy as np
+import pytest
+
+import outpoint as op
+from outpoint.runs import driving, teams
+from outpoint.runs.checkpoint import read_checkpoint
+from outpoint.runs.dask import dask_executor
+from outpoint.scores import build_prior
+from outpoint.tables import build_table
+from outpoint.tables.view import open_view, save_view, view_table
+from tests.runs.problems import (
+    NUMBERS,
+    Stopwatch,
+    differing,
+    interrupt,
+    learn,
+    same_draws,
+)
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A scheduler and two worker processes, which know the program from the disk only."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
+    ) as local:
+        yield local
+
+
+@pytest.fixture
+def engine(cluster: Any, short_rounds: pytest.MonkeyPatch) -> dict[str, Any]:
+    short_rounds.setattr(driving, "FIRST_ROUND", 1000)
+    return {"engine": "dask", "scheduler": cluster.scheduler_address}
+
+
+@pytest.mark.parametrize("case", ["mcmc", "partition+rev", "order until converged"])
+def test_same_files(case: str, engine: dict[str, Any], tmp_path: Path) -> None:
+    learn(case, tmp_path / "threads")
+    learn(case, tmp_path / "dask", **engine)
+    assert differing(tmp_path / "threads", tmp_path / "dask") == []
+
+
+@pytest.mark.parametrize("first", ["threads", "dask"])
+def test_one_engine_continues_what_the_other_began(
+    first: str, engine: dict[str, Any], tmp_path: Path
+) -> None:
+    case = "structure until converged"
+    learn(case, tmp_path / "whole")
+    engines = [{}, engine] if first == "threads" else [engine, {}]
+    interrupt(case, tmp_path / "run", 1200, **engines[0])
+    learn(case, tmp_path / "run", **engines[1])
+    assert differing(tmp_path / "whole", tmp_path / "run") == []
+
+
+class WorkerKiller(Thread):
+    """Kills workers that have a task, one after the other."""
+
+    def __init__(self, address: str, run: Path, kills: int) -> None:
+        super().__init__()
+        self._address = address
+        self._run = run
+        self._wanted = kills
+        self.kills = 0
+        self.over = Event()
+
+    def run(self) -> None:
+        with distributed.Client(self._address, set_as_default=False) as client:
+            while self.kills < self._wanted and not self.over.wait(0.1):
+                if not (self._run / "checkpoint" / "chain-0.checkpoint").exists():
+                    continue
+                busy = [worker for worker, tasks in client.processing().items() if tasks]
+                pids = client.run(os.getpid, workers=busy, on_error="ignore") if busy else {}
+                if pids:
+                    os.kill(next(iter(pids.values())), signal.SIGKILL)
+                    self.kills += 1
+                    self.over.wait(1.0)
+
+
+def test_killed_workers(
+    cluster: Any, engine: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers die with SIGKILL while they work; the result does not change."""
+    monkeypatch.setattr(driving, "FIRST_ROUND", 40_000)
+    options: dict[str, Any] = {"steps": 240_000, "draws": 500}
+    learn("partition", tmp_path / "threads", **options)
+    killer = WorkerKiller(cluster.scheduler_address, tmp_path / "dask", kills=2)
+    killer.start()
+    try:
+        learn("partition", tmp_path / "dask", **options, **engine)
+    finally:
+        killer.over.set()
+        killer.join()
+    assert killer.kills >= 1
+    assert differing(tmp_path / "threads", tmp_path / "dask") == []
+
+
+def test_workers_of_our_own(short_rounds: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without a scheduler processes are started, and a place on disk is found."""
+    short_rounds.setattr(driving, "FIRST_ROUND", 1000)
+    short_rounds.setattr("outpoint.runs.dask.n_threads", lambda: 2)
+    assert same_draws(learn("mcmc", resume=False), learn("mcmc", resume=False, engine="dask"))
+
+
+def test_interrupted(engine: dict[str, Any], tmp_path: Path) -> None:
+    """What the workers had done is saved; the posterior of it says that it is not all."""
+    learn("mcmc", tmp_path / "whole")
+    posterior = learn("mcmc", tmp_path / "run", **engine, progress=Stopwatch(2000))
+    assert not posterior.is_complete
+    assert posterior.verdict.startswith("interrupted after ")
+    learn("mcmc", tmp_path / "run", **engine)
+    assert differing(tmp_path / "whole", tmp_path / "run") == []
+
+
+def test_tasks_under_way_are_stopped(
+    cluster: Any, engine: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while workers are at a long round: they save what they have, and do not go on."""
+    monkeypatch.setattr(driving, "FIRST_ROUND", 10**9)
+    submit = teams.WorkerTeam.advance_to
+
+    def interrupted(team: teams.WorkerTeam, target: int) -> None:
+        interruption = Thread(
+            target=lambda: (Event().wait(1.5), os.kill(os.getpid(), signal.SIGINT))
+        )
+        interruption.start()
+        try:
+            submit(team, target)
+        finally:
+            interruption.join()
+
+    monkeypatch.setattr(teams.WorkerTeam, "advance_to", interrupted)
+    options: dict[str, Any] = {"steps": 10**9, "draws": 1000, "warmup": 0}
+    with suppress(KeyboardInterrupt):  # if no draw is kept yet
+        learn("partition", tmp_path / "run", **options, **engine)
+    steps = [
+        read_checkpoint(path)[1]["counters"][0]
+        for path in (tmp_path / "run" / "checkpoint").glob("chain-*.checkpoint")
+    ]
+    assert len(steps) >= 2, "two workers had a chain each"
+    assert 0 < max(steps) < 10**9
+    with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
+        assert not any(client.processing().values())
+
+
+def test_time_is_remembered(engine: dict[str, Any], tmp_path: Path) -> None:
+    options: dict[str, Any] = {"method": "partition", "draws": 50, "seed": 1, "out": tmp_path / "a"}
+    first = op.learn(NUMBERS, **options, time=1.0, **engine)
+    again = op.learn(NUMBERS, **options, time=1.0, resume=True, **engine)
+    assert again.steps_per_chain == first.steps_per_chain, "the time was up"
+    more = op.learn(NUMBERS, **options, time=2.0, resume=True, **engine)
+    assert more.steps_per_chain > first.steps_per_chain
+
+
+def test_failure_of_a_worker(engine: dict[str, Any], tmp_path: Path) -> None:
+    """A worker's failure is told in the words of the worker."""
+    interrupt("mcmc", tmp_path / "run", 1000, **engine)
+    path = tmp_path / "run" / "checkpoint" / "chain-1.checkpoint"
+    content = path.read_bytes()
+    path.write_bytes(content[:-1])
+    with pytest.raises(op.CheckpointError, match=r"chain-1.checkpoint is damaged"):
+        learn("mcmc", tmp_path / "run", **engine)
+
+
+def test_workers_that_cannot_see_the_directory(
+    engine: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose_the_table(team: teams.WorkerTeam, target: int) -> None:
+        for path in (tmp_path / "run" / "checkpoint").glob("table-*"):
+            shutil.rmtree(path)
+        advance(team, target)
+
+    advance = teams.WorkerTeam.advance_to
+    monkeypatch.setattr(teams.WorkerTeam, "advance_to", lose_the_table)
+    with pytest.raises(op.CheckpointError, match=r"the workers have failed \(FileNotFoundError"):
+        learn("partition", tmp_path / "run", seed=1234, structure_prior="fair", **engine)
+
+
+def test_no_scheduler(tmp_path: Path) -> None:
+    with pytest.raises(op.OptionError, match="no Dask scheduler answers at"):
+        learn("mcmc", tmp_path / "run", engine="dask", scheduler="nonsense://x")
+    with pytest.raises(op.OptionError, match="belongs to engine 'dask'"):
+        learn("mcmc", tmp_path / "run", scheduler="tcp://x:1")
+    with pytest.raises(op.OptionError, match="give a directory"):
+        learn("mcmc", resume=False, engine="dask", scheduler="tcp://x:1")
+
+
+# Tables
+
+
+@lru_cache
+def random_scores(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(5, 32))
+
+
+def custom(seed: int) -> op.CustomScore:
+    def score(child: int, parents: tuple[int, ...]) -> float:
+        return float(random_scores(seed)[child, sum(1 << u for u in parents)])
+
+    return op.CustomScore(score)
+
+
+@pytest.mark.parametrize("kind", ["bge", "bdeu", "custom"])
+def test_tables(kind: str, cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("outpoint.scores.base.PART", 7)
+    data = op.datasets.asia() if kind == "bdeu" else NUMBERS
+    score = {"bge": op.BGe(), "bdeu": op.BDeu(), "custom": custom(1)}[kind]
+    scorer, prior = score.bind(data), build_prior(data.names)
+    limit = 3
+    alone = build_table(data.names, scorer, prior, max_parents=limit)
+    with dask_executor(cluster.scheduler_address) as pool:
+        spread = build_table(data.names, scorer, prior, max_parents=limit, pool=pool)
+    np.testing.assert_array_equal(alone.dense, spread.dense)
+    np.testing.assert_array_equal(alone.candidates, spread.candidates)
+    for one, other in zip(alone.ranked, spread.ranked, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_two_custom_scores_in_one_directory(engine: dict[str, Any], tmp_path: Path) -> None:
+    """Workers live longer than runs: they must not take the table of one for that of the next."""
+    for seed in (1, 2):
+        options: dict[str, Any] = {"score": custom(seed), "resume": False, "overwrite": True}
+        threads = learn("partition", **options | {"overwrite": False})
+        assert same_draws(threads, learn("partition", tmp_path / "run", **options, **engine))
+
+
+def test_views_on_disk(tmp_path: Path) -> None:
+    data = op.datasets.asia()
+    table = build_table(data.names, op.BDeu().bind(data), build_prior(data.names), max_parents=2)
+    view = view_table(table)
+    save_view(view, tmp_path / "table")
+    read = open_view(tmp_path / "table")
+    for one, other in zip(view, read, strict=True):
+        pairs = zip(one, other, strict=True) if isinstance(one, tuple) else [(one, other)]
+        for array, again in pairs:
+            np.testing.assert_array_equal(array, again)
+            assert array.dtype == again.dtype

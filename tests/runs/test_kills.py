@@ -1,0 +1,158 @@
+"""Runs that are killed at any moment, and continued, end like runs that never were.
+
+``edges.csv``, ``map.dot`` and ``posterior.nc`` must be the same byte for byte, and ``summary.json``
+but for the time it took.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.runs.problems import CASES, python
+
+WRITE = "outpoint.runs.runner:write_checkpoint"
+APPEND = "outpoint.runs.draws:FileDraws._write"
+REMOVE_TREE = "outpoint.runs.manifest:shutil.rmtree"
+
+HALVE = "outpoint.runs.draws:FileDraws.halve"
+PUBLISH = "outpoint.posterior.files:_publish"
+
+WINDOWS: dict[str, list[list[Any]]] = {
+    "mcmc": [
+        [WRITE, 2, False],  # one chain has a checkpoint, the others have none
+        [WRITE, 20, False],  # draws are on the disk, the checkpoint is not
+        ["outpoint.posterior.files:Path.replace", 3, True],  # the report made, two files in place
+        ["outpoint.learning:remove_checkpoints", 1, False],
+    ],
+    "structure until converged": [
+        ["halving", 1, True],
+        ["outpoint.runs.draws:FileDraws.forget_outdated", 37, False],
+    ],
+}
+MORE_WINDOWS: dict[str, list[list[Any]]] = {
+    "mcmc": [
+        ["outpoint.runs.manifest:write_checkpoint", 1, False],  # nothing but the lock
+        [WRITE, 1, False],
+        [WRITE, 20, True],
+        ["outpoint.runs.checkpoint:os.replace", 8, False],  # written, not renamed
+        ["outpoint.runs.draws:FileDraws.flush", 30, True],
+        [APPEND, 37, True],
+        [PUBLISH, 1, False],  # all files written, none in its place
+        [PUBLISH, 1, True],
+        [REMOVE_TREE, 1, False],
+    ],
+    "structure until converged": [
+        ["halving", 2, True],
+        [HALVE, 2, False],
+        [HALVE, 2, True],
+        [HALVE, 9, True],
+        ["outpoint.runs.draws:FileDraws.forget_outdated", 38, False],
+        [PUBLISH, 1, True],
+    ],
+}
+
+
+def kill(place: Path, case: str, **job: Any) -> dict[str, Any]:
+    words = json.dumps({"case": case, "directory": str(place), **job})
+    done = python("-m", "tests.runs.killing", words)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def check_random_kills(place: Path, case: str, kills: int, seed: int) -> None:
+    found = kill(place, case, kills=kills, seed=seed)
+    assert found["different"] == []
+    assert found["kills"] == kills
+    assert found["continued"] > 0, "no kill came after a checkpoint"
+
+
+@pytest.mark.parametrize("case", ["mcmc", "structure until converged"])
+def test_random_kills(tmp_path: Path, case: str) -> None:
+    check_random_kills(tmp_path, case, kills=3, seed=1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", CASES)
+def test_fifty_random_kills(tmp_path: Path, case: str) -> None:
+    """Seven for each of eight cases."""
+    check_random_kills(tmp_path, case, kills=7, seed=2)
+
+
+def check_windows(place: Path, case: str, deaths: list[list[Any]]) -> dict[str, Any]:
+    found = kill(place, case, windows=deaths)
+    assert "failed" not in found, found
+    windows: dict[str, Any] = found["windows"]
+    for window in windows.values():
+        assert window["different"] == []
+        assert [name for name in window["now"] if name.startswith(".")] == []
+        assert ("checkpoint" in window["now"]) == ("until_converged" in CASES[case])
+    return windows
+
+
+@pytest.mark.parametrize("case", WINDOWS)
+def test_deaths_in_critical_moments(tmp_path: Path, case: str) -> None:
+    windows = check_windows(tmp_path, case, WINDOWS[case])
+    if case == "mcmc":
+        left = windows["outpoint.posterior.files:Path.replace 3 after"]["left"]
+        assert "map.dot" in left
+        assert "summary.json" not in left
+        assert any(name.startswith(".outpoint-") for name in left)
+    else:
+        left = windows["outpoint.runs.draws:FileDraws.forget_outdated 37 before"]["left"]
+        assert {"checkpoint/chain-0.draws-22", "checkpoint/chain-0.draws-44"} <= set(left)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", MORE_WINDOWS)
+def test_deaths_in_more_critical_moments(tmp_path: Path, case: str) -> None:
+    check_windows(tmp_path, case, MORE_WINDOWS[case])
+
+
+@pytest.mark.long
+def test_a_killed_removal_leaves_a_complete_run(tmp_path: Path) -> None:
+    """The state of a run goes as a whole: half of it could not be continued."""
+    words = json.dumps(
+        {"case": "mcmc", "directory": str(tmp_path), "windows": [[REMOVE_TREE, 2, False]]}
+    )
+    done = python("-m", "tests.runs.killing", words)
+    assert done.returncode != 0
+    assert "is complete: there is nothing to resume" in done.stderr
+    run = tmp_path / "run-0"
+    assert not (run / "checkpoint").exists()
+    assert (run / "summary.json").exists()
+
+
+FAULTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "forgets_generator": ("mcmc", {"kills": 4, "seed": 3}),
+    "forgets_sums": ("mcmc", {"kills": 4, "seed": 3}),
+    "forgets_best": ("order", {"kills": 12, "seed": 3}),
+    "keeps_all_draws": ("mcmc", {"windows": [[APPEND, 37, True]]}),
+    "removes_draws_early": (
+        "structure until converged",
+        {"windows": [[HALVE, 1, True]]},
+    ),
+    "halves_by_pieces": ("order until converged", {"kills": 2, "seed": 3}),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_are_noticed(tmp_path: Path, fault: str) -> None:
+    case, job = FAULTS[fault]
+    words = json.dumps({"case": case, "directory": str(tmp_path), "broken": fault, **job})
+    done = python("-m", "tests.runs.killing", words)
+    if done.returncode == 0:
+        found = json.loads(done.stdout)
+        windows = found.get("windows", {}).values()
+        assert found.get("different") or any(window["different"] for window in windows)
+    else:
+        assert "did not end well" in done.stderr
+
+
+@pytest.mark.long
+def test_pieces_of_random_length_are_no_fault(tmp_path: Path) -> None:
+    found = kill(tmp_path, "order until converged", kills=6, seed=3, broken="random_pieces")
+    assert found["different"] == []

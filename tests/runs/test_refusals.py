@@ -1,0 +1,422 @@
+"""Saved runs that cannot be continued are refused, with a sentence that says why."""
+
+import hashlib
+import io
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import outpoint as op
+from outpoint.runs.checkpoint import FORMAT, read_checkpoint, write_checkpoint
+from outpoint.runs.draws import FileDraws
+from outpoint.runs.manifest import opened_run, remove_run, saved_facts
+from tests.runs.problems import (
+    CASES,
+    NUMBERS,
+    differing,
+    environment,
+    interrupt,
+    learn,
+    make_numbers,
+    use_short_rounds,
+)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Interrupted runs, one with draws and one in its warm-up, and the whole run."""
+    place = tmp_path_factory.mktemp("saved")
+    with pytest.MonkeyPatch.context() as patch:
+        use_short_rounds(patch)
+        interrupt("mcmc", place / "run", step=2000)
+        interrupt("mcmc", place / "warmup", step=400)
+        interrupt("mcmc", place / "other", step=2000, seed=99)
+        learn("mcmc", place / "whole")
+    return {path.name: path for path in place.iterdir()}
+
+
+@pytest.fixture
+def run(saved: dict[str, Path], tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(saved["run"], tmp_path / "run")
+    return tmp_path / "run"
+
+
+def refusal(out: Path, case: str = "mcmc", **options: Any) -> str:
+    """The sentence with which the run is refused; nothing in its directory changes."""
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    with pytest.raises(op.CheckpointError) as caught:
+        learn(case, out, **options)
+    after = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert {k: v for k, v in after.items() if k.name != ".lock"} == {
+        k: v for k, v in before.items() if k.name != ".lock"
+    }
+    sentence = str(caught.value)
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+    assert "Traceback" not in sentence
+    return sentence
+
+
+def test_the_copy_can_be_continued(run: Path, saved: dict[str, Path]) -> None:
+    learn("mcmc", run)
+    assert differing(run, saved["whole"]) == []
+
+
+# Damage
+
+
+@pytest.mark.parametrize("name", ["chain-0.checkpoint", "chain-2.checkpoint", "run.checkpoint"])
+def test_flipped_bits(run: Path, name: str) -> None:
+    path = run / "checkpoint" / name
+    good = path.read_bytes()
+    rng = np.random.default_rng(1)
+    header = range(len(FORMAT) + 66)
+    places = [*rng.choice(header, 8, replace=False), *rng.integers(0, len(good), 8)]
+    for place in [*places, len(good) - 1]:
+        bad = bytearray(good)
+        bad[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(bad)
+        sentence = refusal(run)
+        assert name in sentence
+        assert "damaged" in sentence or "not a checkpoint of this version" in sentence
+
+
+@pytest.mark.parametrize("name", ["chain-1.checkpoint", "run.checkpoint"])
+@pytest.mark.parametrize("length", [0, 1, 21, 22, 60, 86, 87, 88, 500, -100, -1])
+def test_truncated(run: Path, name: str, length: int) -> None:
+    path = run / "checkpoint" / name
+    path.write_bytes(path.read_bytes()[:length])
+    assert name in refusal(run)
+
+
+def test_more_at_the_end(run: Path) -> None:
+    path = run / "checkpoint" / "chain-0.checkpoint"
+    path.write_bytes(path.read_bytes() + b"\0")
+    assert "damaged" in refusal(run)
+
+
+def signed(payload: bytes) -> bytes:
+    """A file with the right first line and checksum."""
+    return FORMAT + hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload
+
+
+def archive(**arrays: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def header(text: str) -> Any:
+    return np.frombuffer(text.encode(), dtype=np.uint8)
+
+
+FOREIGN: dict[str, bytes] = {
+    "text": b"a,b\n1,2\n",
+    "binary": bytes(range(256)) * 8,
+    "npz": archive(a=np.ones(3)),
+    "pickles": archive(header=np.array([{"a": 1}], dtype=object)),
+    "newer": b"outpoint checkpoint 2\n" + 64 * b"0" + b"\n",
+    "signed nothing": signed(b""),
+    "signed text": signed(b"hello"),
+    "signed pickles": signed(archive(header=np.array([{"a": 1}], dtype=object))),
+    "no header": signed(archive(a=np.ones(3))),
+    "no JSON": signed(archive(header=header("{"))),
+    "no object": signed(archive(header=header("[1]"))),
+    "other object": signed(archive(header=header('{"a": 1}'))),
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+@pytest.mark.parametrize("name", ["chain-0.checkpoint", "run.checkpoint"])
+@pytest.mark.parametrize("seed", [5, None])
+def test_foreign_files(run: Path, kind: str, name: str, seed: int | None) -> None:
+    (run / "checkpoint" / name).write_bytes(FOREIGN[kind])
+    sentence = refusal(run, seed=seed)
+    assert str(run) in sentence
+
+
+def test_a_directory_instead_of_a_file(run: Path) -> None:
+    path = run / "checkpoint" / "chain-0.checkpoint"
+    path.unlink()
+    path.mkdir()
+    assert "cannot read" in refusal(run)
+
+
+def test_a_file_instead_of_the_directory(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "checkpoint").write_text("mine")
+    with pytest.raises(op.CheckpointError, match="cannot keep the state"):
+        learn("mcmc", tmp_path / "run")
+    assert (tmp_path / "run" / "checkpoint").read_text() == "mine"
+
+
+@pytest.mark.parametrize("options", [{}, {"resume": False, "overwrite": True}])
+def test_a_directory_of_somebody_else(tmp_path: Path, options: dict[str, Any]) -> None:
+    """It would be removed with the run."""
+    mine = tmp_path / "run" / "checkpoint" / "model.pt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("weights")
+    with pytest.raises(op.CheckpointError, match="holds files, but no run of outpoint"):
+        learn("mcmc", tmp_path / "run", **options)
+    assert mine.read_text() == "weights"
+
+
+# Files in the wrong place
+
+
+def test_checkpoints_of_other_runs_and_chains(run: Path, saved: dict[str, Path]) -> None:
+    path = run / "checkpoint" / "chain-0.checkpoint"
+    for other, reason in {
+        saved["other"] / "checkpoint" / "chain-0.checkpoint": "belongs to another run",
+        run / "checkpoint" / "chain-1.checkpoint": "belongs to another chain",
+        run / "checkpoint" / "run.checkpoint": "belongs to another run",
+    }.items():
+        shutil.copy(other, path)
+        assert reason in refusal(run)
+
+
+def test_another_chain_without_draws(tmp_path: Path, saved: dict[str, Path]) -> None:
+    """In the warm-up there are no draws whose checksum would tell the chains apart."""
+    with pytest.MonkeyPatch.context() as patch:
+        use_short_rounds(patch)
+        run = tmp_path / "run"
+        shutil.copytree(saved["warmup"], run)
+        shutil.copy(
+            run / "checkpoint" / "chain-1.checkpoint", run / "checkpoint" / "chain-0.checkpoint"
+        )
+        assert "belongs to another chain" in refusal(run)
+
+
+def test_the_description_of_another_run(run: Path, saved: dict[str, Path]) -> None:
+    for name, reason in {"run": "seed was 99 and is 5", "chain-0": "cannot be resumed"}.items():
+        other = saved["other"] / "checkpoint" / f"{name}.checkpoint"
+        shutil.copy(other, run / "checkpoint" / "run.checkpoint")
+        assert reason in refusal(run)
+
+
+def test_a_lost_checkpoint_costs_time_only(run: Path, saved: dict[str, Path]) -> None:
+    (run / "checkpoint" / "chain-1.checkpoint").unlink()
+    learn("mcmc", run)
+    assert differing(run, saved["whole"]) == []
+
+
+def draws_file(run: Path, chain: int = 0) -> Path:
+    (path,) = (run / "checkpoint").glob(f"chain-{chain}.draws-*")
+    return path
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "nothing left": lambda content: b"",
+    "shorter": lambda content: content[:-1],
+    "first bit": lambda content: bytes([content[0] ^ 1]) + content[1:],
+    "last bit": lambda content: content[:-1] + bytes([content[-1] ^ 128]),
+    "zeros": lambda content: bytes(len(content)),
+    "text": lambda content: b"hello",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_draws(run: Path, damage: str) -> None:
+    path = draws_file(run)
+    path.write_bytes(DAMAGE[damage](path.read_bytes()))
+    sentence = refusal(run)
+    assert path.name in sentence
+    assert "damaged or missing" in sentence
+
+
+def test_missing_draws_and_those_of_another_chain(run: Path) -> None:
+    path = draws_file(run)
+    shutil.copy(draws_file(run, 1), path)
+    assert "damaged or missing" in refusal(run)
+    path.unlink()
+    assert "damaged or missing" in refusal(run)
+
+
+def test_draws_after_the_last_checkpoint_do_not_matter(run: Path, saved: dict[str, Path]) -> None:
+    with open(draws_file(run), "ab") as file:
+        file.write(b"what a chain had written when it was killed" * 100)
+    learn("mcmc", run)
+    assert differing(run, saved["whole"]) == []
+
+
+def test_a_draws_file_that_has_gone_is_not_begun_anew(tmp_path: Path) -> None:
+    """It would have a hole in it, which a slow worker could take for draws."""
+    from outpoint.mcmc.trace import Draws
+
+    some = Draws(np.ones((3, 4), dtype=np.uint32), np.ones(3), np.ones(3))
+    draws = FileDraws(tmp_path / "chain-0", 4, 10)
+    draws.append(some)
+    draws.path.unlink()
+    with pytest.raises(FileNotFoundError):
+        draws.append(some)
+    with pytest.raises(FileNotFoundError):
+        draws.halve()
+
+
+# Other data and settings
+
+CHANGES: dict[str, tuple[dict[str, Any], str]] = {
+    "seed": ({"seed": 6}, "seed was 5 and is 6"),
+    "steps": ({"steps": 3001, "warmup": 750}, "steps was 3000 and is 3001"),
+    "more steps": ({"steps": 6000}, "steps was 3000 and is 6000"),
+    "draws": ({"draws": 75}, "draws was 150 and is 75"),
+    "chains": ({"chains": 4}, "chains was 3 and is 4"),
+    "warm-up": ({"warmup": 20}, "n_warmup was 760 and is 20"),
+    "method": ({"method": "partition"}, 'method was "mcmc" and is "partition"'),
+    "parents": ({"max_parents": 2}, "max_parents was 4 and is 2"),
+    "moves": ({"moves": {"node_gibbs": 1}}, 'moves was null and is {"node_gibbs": 1}'),
+    "start": ({"start": "empty"}, "start was [0, 0, 0, 0, 0, true] and is [0, 0, 0, 0, 0, false]"),
+    "search": ({"start": "search"}, "best_of_orders was false and is true"),
+    "candidates": ({"n_candidates": 3}, "candidates was 4 and is 3"),
+    "score": ({"score": op.BGe(alpha_mu=0.5)}, "score was "),
+    "prior": ({"structure_prior": "fair"}, 'structure prior was "uniform" and is "fair"'),
+    "forbidden": ({"forbidden": [("a", "b")]}, "required and forbidden edges was"),
+    "required": ({"required": [("a", "b")]}, "required and forbidden edges was"),
+    "edge prior": ({"edge_prior": 0.3}, "the score function or the edge prior"),
+    "open end": ({"steps": None, "time": 5}, "open-ended was false and is true"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_other_settings(run: Path, change: str) -> None:
+    options, expected = CHANGES[change]
+    sentence = refusal(run, **options)
+    assert expected in sentence
+    assert "cannot be resumed" in sentence
+
+
+def test_other_data(run: Path) -> None:
+    with pytest.raises(op.CheckpointError, match=r'cannot be resumed .*: data was "\w+') as caught:
+        op.learn(make_numbers(seed=2), **CASES["mcmc"], out=run, resume=True)
+    assert str(caught.value).count(" was ") == 1
+
+
+def test_another_version(run: Path) -> None:
+    path = run / "checkpoint" / "run.checkpoint"
+    facts, arrays = read_checkpoint(path)
+    write_checkpoint(path, facts | {"version": "0.0.9"}, arrays)
+    assert 'version was "0.0.9" and is "0.1.0"' in refusal(run)
+
+
+def test_another_custom_score(tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> None:
+    scores = np.random.default_rng(1).normal(size=(5, 32))
+
+    def score(child: int, parents: tuple[int, ...]) -> float:
+        return float(scores[child, sum(1 << u for u in parents)])
+
+    out = tmp_path / "run"
+    interrupt("mcmc", out, score=op.CustomScore(score))
+    scores[2, 3] += 0.01
+    assert "the score function or the edge prior" in refusal(out, score=op.CustomScore(score))
+    scores[2, 3] -= 0.01
+    assert learn("mcmc", out, score=op.CustomScore(score)).is_complete
+
+
+def test_the_seed_of_the_run_is_found(run: Path, saved: dict[str, Path]) -> None:
+    assert saved_facts(run / "checkpoint") is not None
+    learn("mcmc", run, seed=None)
+    assert differing(run, saved["whole"]) == []
+    assert saved_facts(run / "checkpoint") is None
+
+
+# Runs in use
+
+
+def test_a_run_in_use(run: Path, saved: dict[str, Path]) -> None:
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import fcntl, sys; file = open(sys.argv[1], 'wb'); "
+            "fcntl.flock(file, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()",
+            str(run / "checkpoint" / ".lock"),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    assert holder.stdin is not None
+    assert holder.stdout is not None
+    try:
+        assert holder.stdout.readline() == "held\n"
+        assert "is in use by another process" in refusal(run)
+        sentence = refusal(run, overwrite=True, resume=False)
+        assert "is in use by another process" in sentence, "not even to be replaced"
+    finally:
+        holder.communicate("")
+    learn("mcmc", run)
+    assert differing(run, saved["whole"]) == []
+
+
+def test_a_held_run_is_let_go(tmp_path: Path) -> None:
+    place, facts, scores = tmp_path / "checkpoint", {"seed": 1}, np.ones(2)
+    with opened_run(place, facts, scores) as name:
+        with (
+            pytest.raises(op.CheckpointError, match="in use"),
+            opened_run(place, facts, scores),
+        ):
+            pass
+        with pytest.raises(op.CheckpointError, match="in use"):
+            remove_run(place)
+    with opened_run(place, facts, scores) as again:
+        assert again == name
+    remove_run(place)
+    assert list(tmp_path.iterdir()) == []
+    remove_run(place)
+
+
+def test_scores_may_differ_by_what_processors_differ(tmp_path: Path) -> None:
+    scores = np.array([-1234.5, 3.0, -np.inf])
+    with opened_run(tmp_path / "checkpoint", {"seed": 1}, scores):
+        pass
+    with opened_run(tmp_path / "checkpoint", {"seed": 1}, scores * (1 + 1e-12)):
+        pass
+    for other in (scores + 1e-3, scores[:2], np.zeros(3)):
+        with (
+            pytest.raises(op.CheckpointError, match="the score function"),
+            opened_run(tmp_path / "checkpoint", {"seed": 1}, other),
+        ):
+            pass
+
+
+# The command line
+
+
+def test_command_line(run: Path, saved: dict[str, Path]) -> None:
+    """Exit code 2, one sentence, no traceback."""
+    path = run / "checkpoint" / "chain-0.checkpoint"
+    path.write_bytes(path.read_bytes()[:-1])
+    NUMBERS.to_frame().to_csv(run.parent / "data.csv", index=False)
+    words = ["learn", "data.csv", "--method", "mcmc", "--steps", "3000", "--draws", "150"]
+    words += ["--chains", "3", "--seed", "5", "--out", "run"]
+    for more, reason in {
+        (): "holds a run that can be continued: do so with --resume",
+        ("--resume",): "damaged",
+        ("--resume", "--seed", "8"): "seed was 5 and is 8",
+    }.items():
+        done = subprocess.run(
+            [sys.executable, "-m", "outpoint", *words, *more],
+            cwd=run.parent,
+            env=environment(),
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 2
+        assert done.stdout == ""
+        *progress, sentence = done.stderr.splitlines()
+        assert all(line.endswith(" ...") for line in progress)
+        assert reason in sentence
+        assert "Traceback" not in done.stderr
+
+
+def test_facts_are_json(saved: dict[str, Path]) -> None:
+    facts = saved_facts(saved["run"] / "checkpoint")
+    assert json.loads(json.dumps(facts)) == facts
