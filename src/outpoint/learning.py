@@ -1,6 +1,6 @@
 """The one function that wires the stages together: data, score, table, engine, posterior."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -17,7 +17,7 @@ from outpoint.mcmc import check_method
 from outpoint.posterior import ExactPosterior, Posterior, RunInfo, check_writable, write_run
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.files import CHECKPOINT
-from outpoint.preparation import checked_seed, prepare
+from outpoint.preparation import Model, checked_seed, prepare
 from outpoint.runs import Progress, Report, saved_facts
 from outpoint.sampling import (
     SamplingOptions,
@@ -193,27 +193,37 @@ def learn(
             elapsed_seconds=perf_counter() - started,
         )
 
-    is_gaussian = isinstance(model.scorer, BGeScorer)
-    gaussian = GaussianModel.from_scorer(model.scorer, dataset.names) if is_gaussian else None
-    posterior: Posterior
-    with workers(options) as pool:
-        report(Progress("scoring parent sets", 0.0))
-        table = model.tabulate(dataset.n_nodes - 1 if method == "exact" else n_candidates, pool)
-        if method == "exact":
-            stage = "summing over all DAGs"
-            report(Progress(stage, 0.0))
-            solution = solve(table, lambda fraction: report(Progress(stage, fraction)))
-            posterior = ExactPosterior(info(), solution, gaussian)
-        else:
-            report(Progress("sampling", 0.0))
-            posterior = sample_posterior(
-                table, model.prior, options, model.facts, info, report, pool, gaussian
-            )
+    posterior = _compute(model, options, n_candidates, info, report)
     if place is not None:
         write_run(posterior, place, overwrite=True, data=dataset, command=command)
         if posterior.is_complete and (posterior.converged or not options.is_open_ended):
             remove_checkpoints(place)
     return posterior
+
+
+def _compute(
+    model: Model,
+    options: SamplingOptions,
+    n_candidates: int | None,
+    info: Callable[[], RunInfo],
+    report: Report,
+) -> Posterior:
+    """Score all families, then sum over all DAGs or run chains."""
+    is_gaussian = isinstance(model.scorer, BGeScorer)
+    gaussian = GaussianModel.from_scorer(model.scorer, model.data.names) if is_gaussian else None
+    with workers(options) as pool:
+        report(Progress("scoring parent sets", 0.0))
+        if options.method != "exact":
+            table = model.tabulate(n_candidates, pool)
+            report(Progress("sampling", 0.0))
+            return sample_posterior(
+                table, model.prior, options, model.facts, info, report, pool, gaussian
+            )
+        table = model.tabulate(model.data.n_nodes - 1, pool)
+    stage = "summing over all DAGs"
+    report(Progress(stage, 0.0))
+    solution = solve(table, lambda fraction: report(Progress(stage, fraction)))
+    return ExactPosterior(info(), solution, gaussian)
 
 
 def log_score(
