@@ -105,6 +105,8 @@ class MapResult:
         bound = (
             f"a better DAG was missed with probability at most about {self.miss_probability:.2g}"
         )
+        if self.miss_probability == 0:
+            bound = "the bound on having missed a better DAG is 0, for what so many runs can tell"
         if self.space == "partition":
             return bound
         exactly = "" if self.linear_extensions_exact else "up to "

@@ -56,6 +56,9 @@ LONGEST = {None: 10, True: 100}
 ORDER_STEPS = 20_000
 """Steps of the order chain behind ``start="order"`` and ``start="search"``."""
 
+COVERED = 0.9
+"""Least share of a run that the kept draws are spread over."""
+
 ENGINES = ("threads", "dask")
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -110,7 +113,8 @@ class SamplingOptions:
     def stops_when_converged(self) -> bool:
         """Whether to stop when the chains agree: if asked, and by default for our own sampler."""
         if self.until_converged is None:
-            return self.method == "mcmc" and self.steps is None and self.time is None
+            is_free = self.steps is None and self.time is None
+            return self.method == "mcmc" and is_free and self.chains > 1
         return self.until_converged
 
     @property
@@ -149,13 +153,19 @@ class SamplingOptions:
             moves=self.moves,
             n_warmup=-(-warmup // SWEEP) * SWEEP,
             n_draws=n_draws,
-            thin=max(1, expected // n_draws),
+            thin=_spacing(expected, n_draws),
             edge_thin=min(20 if self.method == "mcmc" else 100, expected),
             max_parents=self.max_parents,
             edge_reversals=self.edge_reversals,
             order_steps=ORDER_STEPS if by_orders else 0,
             best_of_orders=by_orders and self.start == "search",
         )
+
+
+def _spacing(n_steps: int, n_draws: int) -> int:
+    """Steps between draws: so many draws, or fewer if they would miss the end of the run."""
+    spacing = max(1, n_steps // n_draws)
+    return spacing if spacing * n_draws >= COVERED * n_steps else spacing + 1
 
 
 @contextmanager
@@ -200,6 +210,8 @@ def sample_posterior(
 
     Raises KeyboardInterrupt if it is interrupted before there is anything to return.
     """
+    if table.candidates.shape[1] < 1:
+        raise OptionError("sampling needs at least one candidate parent (n_candidates).")
     view = view_table(table)
     plan = RunPlan(
         settings=options.settings,

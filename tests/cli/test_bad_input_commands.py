@@ -56,7 +56,7 @@ BAD_RUNS = {
     "corrupt": "corrupt/posterior.nc is not a posterior of outpoint, or it is damaged",
     "cut": "cut/posterior.nc is not a posterior",
     "foreign.nc": "foreign.nc is not a posterior",
-    "names": "names is damaged",
+    "names": "is not a posterior of outpoint, or not all of it",
     "data.csv": "data.csv is not a posterior of outpoint",
     "empty.dot": "empty.dot is not a posterior of outpoint",
     "\x1b[31m[/]": "there is no run \\x1b[31m[/]",

@@ -156,7 +156,7 @@ def test_edges_outside_the_candidates_are_excluded():
     excluded = frame[frame["status"] == "excluded"]
     assert len(excluded) == 6 * 2
     assert (excluded["probability"] == 0).all()
-    assert excluded[["rhat", "ess"]].isna().all(axis=None)
+    assert excluded[["mcse", "rhat", "ess"]].isna().all(axis=None)
 
 
 def test_representation():

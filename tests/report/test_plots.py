@@ -97,9 +97,9 @@ def test_traces_are_the_log_scores(kind):
     ax = op.plots.traces(posterior, reference=-123.0)
     scores = posterior.log_scores.to_numpy()
     for chain, expected in enumerate(scores):
-        (line,) = lines_of(ax, f"chain {chain + 1}")
+        (line,) = lines_of(ax, f"chain {chain}")
         np.testing.assert_array_equal(line.get_ydata(), expected)
-    assert not lines_of(ax, f"chain {len(scores) + 1}")
+    assert not lines_of(ax, f"chain {len(scores)}")
     (best,), (reference,) = lines_of(ax, "best DAG"), lines_of(ax, "reference")
     assert set(best.get_ydata()) == {posterior.map_log_score}
     assert set(reference.get_ydata()) == {-123.0}
@@ -108,8 +108,8 @@ def test_traces_are_the_log_scores(kind):
 
 def test_one_chain_of_several():
     ax = op.plots.traces(KINDS["sampled"], chain=1)
-    assert lines_of(ax, "chain 2")
-    assert not lines_of(ax, "chain 1")
+    assert lines_of(ax, "chain 1")
+    assert not lines_of(ax, "chain 0")
     with pytest.raises(op.OptionError, match="from 0 to 2"):
         op.plots.traces(KINDS["sampled"], chain=3)
 
@@ -282,7 +282,7 @@ def test_autocorrelation_of_every_chain():
     posterior = sampled(5)
     ax = op.plots.autocorrelation(posterior, max_lag=20)
     for chain, scores in enumerate(posterior.log_scores.to_numpy()):
-        (line,) = lines_of(ax, f"chain {chain + 1}")
+        (line,) = lines_of(ax, f"chain {chain}")
         np.testing.assert_allclose(line.get_ydata(), autocorrelate(scores)[:21])
     with pytest.raises(op.OptionError, match="max_lag"):
         op.plots.autocorrelation(posterior, max_lag=0)

@@ -42,7 +42,7 @@ def test_steps_are_kept_to(steps: int, short_rounds: pytest.MonkeyPatch) -> None
     for method in METHODS:
         posterior = sample(method=method, steps=steps, draws=10)
         assert [record.n_steps for record in posterior.records] == [steps, steps]
-        assert posterior.n_draws == min(10, steps)
+        assert posterior.n_draws == (9 if steps == 19 else min(10, steps))
         assert posterior.is_complete
 
 
@@ -108,6 +108,27 @@ def test_a_converged_run_is_complete(tmp_path: Path, short_rounds: pytest.Monkey
     assert not (tmp_path / "run" / "checkpoint").exists()
     with pytest.raises(op.OptionError, match="nothing to resume"):
         sample(time=0.4, out=tmp_path / "run", resume=True)
+
+
+@pytest.mark.parametrize(
+    ("steps", "draws", "thin"),
+    [(1000, 1000, 1), (1999, 1000, 2), (100, 33, 3), (2500, 1000, 3), (50_000, 1000, 50)],
+)
+def test_draws_are_spread_over_the_run(steps: int, draws: int, thin: int) -> None:
+    """Rather a few draws less than none of the second half of the run."""
+    options = SamplingOptions(method="mcmc", max_parents=3, seed=1, steps=steps, draws=draws)
+    assert options.settings.thin == thin
+
+
+def test_a_single_chain_is_not_prolonged() -> None:
+    """It can never show that it has converged."""
+    assert SamplingOptions(method="mcmc", max_parents=3, seed=1, chains=1).budget.steps == 50_000
+    assert SamplingOptions(method="mcmc", max_parents=3, seed=1).budget.steps == 500_000
+
+
+def test_no_candidates_are_refused() -> None:
+    with pytest.raises(op.OptionError, match="at least one candidate"):
+        sample(n_candidates=0)
 
 
 def test_times() -> None:

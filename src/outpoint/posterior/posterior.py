@@ -142,6 +142,10 @@ class Posterior(ABC):
     def _draws(self) -> tuple[Booleans, Floats]:
         """Adjacency matrices (chain, draw, parent, child) and log scores (chain, draw)."""
 
+    def _log_scores(self) -> Floats:
+        """Log scores (chain, draw)."""
+        return self._draws()[1]
+
     def dags(self) -> xr.DataArray:
         """Draws from the posterior: booleans (chain, draw, parent, child)."""
         return self._as_dags(self._draws()[0])
@@ -151,7 +155,7 @@ class Posterior(ABC):
         """Log scores (chain, draw) of the graphs that :meth:`dags` returns."""
         import xarray as xr
 
-        scores = self._draws()[1]
+        scores = self._log_scores()
         chains = np.arange(len(scores))
         return xr.DataArray(
             scores.copy(), dims=("chain", "draw"), coords={"chain": chains}, name="log_score"

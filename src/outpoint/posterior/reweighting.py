@@ -171,10 +171,11 @@ class WeightedPosterior(Posterior):
     def _chain_failure(self) -> str | None:
         """What is wrong with the chains; the bias of order MCMC is not, once corrected."""
         corrected = self.reweighted_by == CORRECTION
-        if not corrected:
-            return None if self.base.converged else self.base.verdict
+        if not corrected and not self.base.converged:
+            return self.base.verdict
         if len(self._chain_edges) == 1:
-            return "unknown: a single chain cannot show whether it has converged."
+            single = "unknown: a single chain cannot show whether it has converged."
+            return single if corrected else None
         if isinstance(self.base, SampledPosterior) and self.base.assessment.frozen_chains:
             return self.base.verdict
         difference = float(np.ptp(self._chain_edges, axis=0).max())

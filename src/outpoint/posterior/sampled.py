@@ -178,7 +178,7 @@ class SampledPosterior(Posterior):
         status = np.full((len(self.names), len(self.names)), "excluded", dtype=object)
         for child, candidates in enumerate(self.candidates):
             status[candidates, child] = edges.status.reshape(shape)[child]
-        for values in (columns["rhat"], columns["ess"], columns["ess_tail"]):
+        for values in columns.values():
             values[status == "excluded"] = np.nan
         return self._edge_rows(**columns, status=status)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Facts = list[tuple[str, str]]
 Rows = list[list[str]]
 
-SCORE_NAMES = {"bge": "BGe", "bdeu": "BDeu"}
+SCORE_NAMES = {"bge": "BGe", "bdeu": "BDeu", "bic": "BIC"}
 
 
 def describe_run(posterior: Posterior) -> str:

@@ -108,7 +108,7 @@ def _trace_panels(posterior: Posterior) -> Figure:
             continue
         plots.traces(posterior, chain=chain, ax=ax)
         ax.get_legend().remove()
-        ax.set_title(f"chain {chain + 1}", loc="left", fontsize="small")
+        ax.set_title(f"chain {chain}", loc="left", fontsize="small")
         ax.label_outer()
     return figure
 

@@ -40,7 +40,7 @@ def autocorrelation(posterior: Posterior, *, max_lag: int = 50, ax: Axes | None 
             linewidth=1.4,
             marker="o",
             markersize=2.5,
-            label=f"chain {chain + 1}",
+            label=f"chain {chain}",
         )
     ax.set_ylim(min(-0.2, -1.3 * band), 1.05)
     ax.margins(x=0.01)

@@ -44,7 +44,7 @@ def concordance(
         edges = _chains_of(first)
         others = (edges.sum(axis=0) - edges) / (len(edges) - 1)
         for chain, (x, y) in enumerate(zip(others, edges, strict=True)):
-            _scatter(ax, _off_diagonal(x), _off_diagonal(y), colour_of(chain), f"chain {chain + 1}")
+            _scatter(ax, _off_diagonal(x), _off_diagonal(y), colour_of(chain), f"chain {chain}")
         labels = ("mean of the other chains", "chain")
     ax.set_xlim(-0.03, 1.03)
     ax.set_ylim(-0.03, 1.03)

@@ -35,7 +35,7 @@ def traces(
             color=colour_of(number),
             linewidth=0.7,
             alpha=0.85,
-            label=f"chain {number + 1}",
+            label=f"chain {number}",
         )
     ax.axhline(posterior.map_log_score, color=GREEN, linewidth=1.4, label="best DAG")
     if reference is not None:
