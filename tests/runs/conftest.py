@@ -1,4 +1,7 @@
-"""Runs in many small rounds."""
+"""Runs in many small rounds; Ctrl-C works also where the tests run in the background."""
+
+import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -9,3 +12,11 @@ from tests.runs.problems import use_short_rounds
 def short_rounds(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     use_short_rounds(monkeypatch)
     return monkeypatch
+
+
+@pytest.fixture(autouse=True)
+def heeded_interrupts() -> Iterator[None]:
+    """A shell starts background jobs with SIGINT ignored, and Python leaves it so."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
