@@ -138,8 +138,9 @@ def _as_json(result: "MapResult", data: "Dataset") -> dict[str, Any]:
 
 def _print_result(result: "MapResult", data: "Dataset", out: Path | None) -> None:
     """Data, model, score, edges, verdict, file."""
-    from outpoint.cli.summary import SCORE_NAMES, make_console, print_line
+    from outpoint.cli.summary import make_console, print_line
     from outpoint.cli.text import printable
+    from outpoint.report.facts import SCORE_NAMES
 
     console = make_console()
     kind = "continuous" if data.is_continuous else "categorical"

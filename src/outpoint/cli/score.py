@@ -33,10 +33,11 @@ def score(
     """
     from outpoint.cli.inputs import read_graph
     from outpoint.cli.output import print_json
-    from outpoint.cli.summary import SCORE_NAMES, make_console, print_line
+    from outpoint.cli.summary import make_console, print_line
     from outpoint.data import load_dataset
     from outpoint.graphs import Dag
     from outpoint.learning import log_score
+    from outpoint.report.facts import SCORE_NAMES
     from outpoint.scores import resolve_score
 
     dataset = load_dataset(

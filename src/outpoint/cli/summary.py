@@ -11,6 +11,7 @@ from outpoint.cli.text import printable
 from outpoint.data import Dataset
 from outpoint.posterior import Posterior, SampledPosterior
 from outpoint.posterior.files import RUN_FILES
+from outpoint.report.facts import SCORE_NAMES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +21,6 @@ LABEL_WIDTH = 10
 PROBABILITIES_WIDTH = 28
 FILE_WIDTH = 10_000
 """In a file or a pipe nothing is cut to the width of a screen."""
-SCORE_NAMES = {"bge": "BGe", "bdeu": "BDeu", "bic": "BIC"}
 
 
 def make_console() -> Console:
