@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import outpoint as op
-from outpoint.mcmc import METHODS
-from outpoint.mcmc.trace import MOVES
+from outpoint.mcmc import SAMPLERS
+from outpoint.mcmc.moves import MOVES
+from outpoint.posterior import SampledPosterior
 from outpoint.runs import Progress
 from tests.reference import ReferencePosterior, all_dags, enumerate_posterior
 
-UNBIASED = tuple(method for method in METHODS if method != "order")
+UNBIASED = tuple(method for method in SAMPLERS if method != "order")
 N_CHAINS = 32
 
 
@@ -98,7 +99,7 @@ def check_mean(values: np.ndarray, exact: np.ndarray | float, n_draws: int | Non
 # Against the exact posterior
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SAMPLERS)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_edges(name: str, method: str) -> None:
     posterior = sampled(name, method)
@@ -146,7 +147,7 @@ def test_ancestors_parent_sets_and_features(name: str, method: str) -> None:
     assert own == pytest.approx((draws.sum(axis=(2, 3)) == 2).mean(), abs=1e-12)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SAMPLERS)
 def test_three_nodes_with_one_unit_per_edge(method: str) -> None:
     posterior = op.learn(
         np.zeros((1, 3)),
@@ -169,7 +170,7 @@ def test_three_nodes_with_one_unit_per_edge(method: str) -> None:
 # Draws
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SAMPLERS)
 def test_draws_and_their_scores(method: str) -> None:
     posterior = op.learn(
         GAUSSIAN, method=method, chains=3, steps=1000, draws=30, seed=1, edge_prior=0.3
@@ -189,7 +190,7 @@ def test_draws_and_their_scores(method: str) -> None:
 
 
 @pytest.mark.parametrize(("steps", "draws", "kept"), [(1, 5, 1), (7, 7, 7), (100, 33, 33)])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SAMPLERS)
 def test_few_steps(method: str, steps: int, draws: int, kept: int) -> None:
     posterior = op.learn(GAUSSIAN, method=method, chains=2, steps=steps, draws=draws, seed=1)
     assert posterior.dags().shape == (2, kept, 4, 4)
@@ -201,7 +202,7 @@ def test_few_steps(method: str, steps: int, draws: int, kept: int) -> None:
     assert with_draws.dags().shape == (1, kept, 4, 4)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SAMPLERS)
 def test_acceptance(method: str) -> None:
     posterior = op.learn(GAUSSIAN, method=method, chains=2, steps=2000, seed=1)
     frame = posterior.acceptance()
@@ -226,7 +227,7 @@ def test_acceptance(method: str) -> None:
 
 
 @pytest.mark.parametrize("start", [None, "order", "dag"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SAMPLERS)
 def test_background_knowledge_holds_in_every_draw(method: str, start: Any) -> None:
     rules: dict[str, Any] = {
         "forbidden": [("a", "b")],
@@ -257,7 +258,7 @@ def test_background_knowledge_holds_in_every_draw(method: str, start: Any) -> No
         assert posterior.map_log_score == pytest.approx(exact.map_log_score, abs=1e-9)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SAMPLERS)
 def test_required_edges_with_few_candidates(method: str) -> None:
     data = make_data("gaussian", 6, 5)
     posterior = op.learn(
@@ -277,7 +278,7 @@ def test_required_edges_with_few_candidates(method: str) -> None:
 # Starts
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SAMPLERS)
 def test_chains_start_where_they_are_told(method: str) -> None:
     """Without warm-up and with a steep score, the first draw is the start."""
     target = op.Dag.from_edges(list("abcd"), [("d", "a"), ("a", "b"), ("d", "b")])
@@ -306,7 +307,7 @@ BAD_STARTS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "text": ({"start": "random"}, op.OptionError, "start is 'empty', 'order', 'search' or a Dag"),
     "matrix": ({"start": np.zeros((4, 4))}, op.OptionError, "start is 'empty'"),
     "score": (
-        {"start": None, "score": op.CustomScore(lambda v, pa: 0.0 if pa or v else -np.inf)},
+        {"start": "empty", "score": op.CustomScore(lambda v, pa: 0.0 if pa or v else -np.inf)},
         op.OptionError,
         "constraints exclude",
     ),
@@ -404,7 +405,7 @@ def same_draws(one: op.Posterior, other: op.Posterior) -> bool:
     )
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SAMPLERS)
 def test_seeds(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     options: dict[str, Any] = {"method": method, "steps": 1500, "draws": 50, "chains": 5}
     first = op.learn(BINARY, seed=7, **options)
@@ -450,7 +451,68 @@ def test_a_failing_progress_ends_the_run() -> None:
         op.learn(GAUSSIAN, method="mcmc", steps=1000, progress=fail)
 
 
-def test_search_starts_at_the_best_dag_an_order_chain_meets() -> None:
+def starts_of(posterior: op.Posterior) -> list[op.Dag]:
+    """Where the chains began, by their records."""
+    assert isinstance(posterior, SampledPosterior)
+    starts = []
+    for record in posterior.records:
+        adjacency = np.zeros((len(posterior.names), len(posterior.names)), dtype=bool)
+        for child, candidates in enumerate(posterior.candidates):
+            bits = int(record.start_mask[child]) >> np.arange(len(candidates)) & 1
+            adjacency[candidates, child] = bits.astype(bool)
+        starts.append(op.Dag.from_adjacency(adjacency, posterior.names))
+    return starts
+
+
+@pytest.mark.parametrize("method", SAMPLERS)
+def test_the_first_chain_starts_at_the_best_dag_and_the_others_apart(method: str) -> None:
+    data = op.datasets.asia()
+    best = op.learn(data, method="exact").map_log_score
+    options: dict[str, Any] = {"method": method, "steps": 20, "chains": 6, "seed": 1}
+    first, *others = starts_of(op.learn(data, **options))
+    assert op.log_score(data, first) == pytest.approx(best, abs=1e-9)
+    assert len({dag.edges for dag in others}) == 5
+    assert all(op.log_score(data, dag) < best - 1 for dag in others)
+    same = starts_of(op.learn(data, **options, start="search"))
+    assert {dag.edges for dag in same} == {first.edges}
+    assert {dag.edges for dag in starts_of(op.learn(data, **options, start="empty"))} == {()}
+    by_order = starts_of(op.learn(data, **options, start="order"))
+    assert len({dag.edges for dag in by_order}) > 1
+
+
+def test_starts_do_not_depend_on_the_number_of_chains() -> None:
+    options: dict[str, Any] = {"method": "structure", "steps": 20, "seed": 4}
+    two, five = (starts_of(op.learn(GAUSSIAN, **options, chains=n)) for n in (2, 5))
+    assert two == five[:2]
+    others = starts_of(op.learn(GAUSSIAN, **options | {"seed": 5}, chains=5))
+    assert others != five
+
+
+@pytest.mark.parametrize("method", SAMPLERS)
+def test_starts_keep_to_what_is_known(method: str) -> None:
+    data = make_data("gaussian", 6, 5)
+    rules: dict[str, Any] = {"required": [("f", "a"), ("e", "a")], "forbidden": [("a", "b")]}
+    options: dict[str, Any] = {"n_candidates": 3, "max_parents": 2, "chains": 12, "steps": 20}
+    starts = starts_of(op.learn(data, method=method, seed=1, **options, **rules))
+    assert len({dag.edges for dag in starts}) > 6
+    for dag in starts:
+        assert {("f", "a"), ("e", "a")} <= set(dag.edges)
+        assert ("a", "b") not in dag.edges
+        assert max(map(len, dag.parent_sets)) <= 2
+
+
+@pytest.mark.parametrize("method", SAMPLERS)
+def test_a_start_is_found_where_the_empty_dag_is_impossible(method: str) -> None:
+    score = op.CustomScore(lambda v, pa: float(RANDOM_SCORES[v, len(pa)]) if pa or v else -np.inf)
+    posterior = op.learn(NOTHING, score, method, steps=4000, draws=200, chains=N_CHAINS, seed=1)
+    for dag in (*starts_of(posterior), *posterior.iter_dags()):
+        assert dag.parents("a")
+    if method != "order":
+        exact = op.learn(NOTHING, score, "exact")
+        check_mean(posterior.chain_edges, exact.edge_probabilities.to_numpy())
+
+
+def test_search_starts_at_the_best_dag() -> None:
     """One step from there is enough to have met the exact optimum."""
     data = op.datasets.asia()
     best = op.learn(data, method="exact").map_log_score

@@ -12,13 +12,12 @@ from outpoint.data import Dataset, load_dataset
 from outpoint.errors import GraphError, OptionError
 from outpoint.exact import is_quick, require_feasible, solve
 from outpoint.graphs import Dag
-from outpoint.mcmc import METHODS as SAMPLERS
-from outpoint.mcmc import check_method
+from outpoint.mcmc import SAMPLERS, check_method
 from outpoint.posterior import ExactPosterior, Posterior, RunInfo, check_writable, write_run
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.files import CHECKPOINT
 from outpoint.preparation import Model, checked_seed, prepare
-from outpoint.runs import Progress, Report, saved_facts
+from outpoint.runs import STOPPING, Progress, Report, saved_facts
 from outpoint.sampling import (
     SamplingOptions,
     parse_seconds,
@@ -87,8 +86,8 @@ def learn(
         Most parents a node may have; no limit by default up to 20 variables, 3 beyond.
     chains, steps, warmup, draws
         Number of chains; recorded steps of each; unrecorded steps before them (a quarter of
-        ``steps`` by default); DAGs kept of each chain. By default our sampler takes 50,000 steps,
-        and up to ten times as many if the chains need them to agree; the others take a million.
+        ``steps`` by default); DAGs kept of each chain. By default our sampler takes 20,000 steps,
+        and goes on to at most 500,000 until its chains have converged; the others take a million.
         Not used by ``"exact"``.
     seed
         Seed of all randomness; a fresh one is chosen and recorded if none is given.
@@ -99,9 +98,9 @@ def learn(
         Whether structure MCMC may turn edges around in a step.
     start
         Where chains start: ``"empty"`` for the required edges alone, ``"order"`` for the end of a
-        short order chain, ``"search"`` for the best DAG such a chain meets, or a :class:`Dag`. By
-        default the first chain starts empty and the others at DAGs drawn from random orders, so
-        that agreement between them means something.
+        short order chain, ``"search"`` for the best DAG of a search, or a :class:`Dag`. By default
+        the first chain starts at the best DAG of a search and the others at DAGs drawn from random
+        orders, so that agreement between them means something.
     n_candidates
         Number of candidate parents per node for sampling; all nodes by default up to 20 variables,
         the most promising ones beyond.
@@ -126,14 +125,15 @@ def learn(
         that takes more than the usual number of steps the first quarter is left out.
     until_converged
         Sample until the chains agree (see ``Posterior.verdict``), or ``steps`` or ``time`` is up;
-        without either, for at most a hundred times the usual number of steps.
+        without either, for at most 250 times the usual number of steps.
     engine, scheduler
         ``"threads"`` of this process, or ``"dask"``: worker processes on this machine, or those
         of the Dask scheduler at this address. The draws are the same.
     out, overwrite, resume, checkpoint_seconds
         Directory for the results; while chains run they leave checkpoints there, so many seconds
-        apart. ``resume`` continues an interrupted run bit for bit (and starts one if there is
-        none), ``overwrite`` replaces an earlier run.
+        apart. ``resume`` continues a run bit for bit, one that was interrupted or, with more
+        ``steps`` or ``time``, a finished one (and starts one if there is none); ``overwrite``
+        replaces an earlier run.
     command
         Shown in the report as the way to make the same run again.
     progress
@@ -159,10 +159,15 @@ def learn(
     )
     dataset = model.data
     method = _chosen_method(method, dataset, moves, memory_limit)
+    saved = saved_facts(place / CHECKPOINT) if resume and place is not None else None
+    if saved is not None and steps is None and time is None and until_converged is None:
+        steps, time, until_converged = (
+            saved[STOPPING][name] for name in ("steps", "time", "until_converged")
+        )
     options = SamplingOptions(
-        method=method,
+        sampler=SAMPLERS["mcmc" if method == "exact" else method],
         max_parents=model.max_parents,
-        seed=_seed_of(seed, place if resume else None),
+        seed=checked_seed(saved["seed"] if saved is not None and seed is None else seed),
         chains=chains,
         steps=steps,
         warmup=warmup,
@@ -176,6 +181,7 @@ def learn(
         scheduler=scheduler,
         out=place,
         checkpoint_seconds=checkpoint_seconds,
+        planned_steps=None if saved is None else saved[STOPPING]["planned_steps"],
     )
     report = progress or (lambda progress: None)
 
@@ -193,37 +199,52 @@ def learn(
             elapsed_seconds=perf_counter() - started,
         )
 
-    posterior = _compute(model, options, n_candidates, info, report)
+    compute = _sum_over_all if method == "exact" else _sample
+    posterior = compute(model, options, n_candidates, info, report)
     if place is not None:
         write_run(posterior, place, overwrite=True, data=dataset, command=command)
-        if posterior.is_complete and (posterior.converged or not options.is_open_ended):
-            remove_checkpoints(place)
     return posterior
 
 
-def _compute(
+def _sum_over_all(
     model: Model,
     options: SamplingOptions,
     n_candidates: int | None,
     info: Callable[[], RunInfo],
     report: Report,
 ) -> Posterior:
-    """Score all families, then sum over all DAGs or run chains."""
-    is_gaussian = isinstance(model.scorer, BGeScorer)
-    gaussian = GaussianModel.from_scorer(model.scorer, model.data.names) if is_gaussian else None
+    """Score all families, then sum over all DAGs."""
+    report(Progress("scoring parent sets", 0.0))
     with workers(options) as pool:
-        report(Progress("scoring parent sets", 0.0))
-        if options.method != "exact":
-            table = model.tabulate(n_candidates, pool)
-            report(Progress("sampling", 0.0))
-            return sample_posterior(
-                table, model.prior, options, model.facts, info, report, pool, gaussian
-            )
         table = model.tabulate(model.data.n_nodes - 1, pool)
     stage = "summing over all DAGs"
     report(Progress(stage, 0.0))
     solution = solve(table, lambda fraction: report(Progress(stage, fraction)))
-    return ExactPosterior(info(), solution, gaussian)
+    return ExactPosterior(info(), solution, _gaussian(model))
+
+
+def _sample(
+    model: Model,
+    options: SamplingOptions,
+    n_candidates: int | None,
+    info: Callable[[], RunInfo],
+    report: Report,
+) -> Posterior:
+    """Score families, then run chains."""
+    report(Progress("scoring parent sets", 0.0))
+    with workers(options) as pool:
+        table = model.tabulate(n_candidates, pool)
+        report(Progress("sampling", 0.0))
+        return sample_posterior(
+            table, model.prior, options, model.facts, info, report, pool, _gaussian(model)
+        )
+
+
+def _gaussian(model: Model) -> GaussianModel | None:
+    """What causal effects are computed from, for scores that have a Gaussian model behind them."""
+    if not isinstance(model.scorer, BGeScorer):
+        return None
+    return GaussianModel.from_scorer(model.scorer, model.data.names)
 
 
 def log_score(
@@ -248,12 +269,6 @@ def log_score(
         family = scorer.families(child, np.array([parents], dtype=np.int16))
         total += float(family[0]) + prior.log_weight(child, parents)
     return total
-
-
-def _seed_of(seed: int | None, resumed: Path | None) -> int:
-    """The given seed, that of the run to be resumed, or a fresh one."""
-    facts = saved_facts(resumed / CHECKPOINT) if seed is None and resumed is not None else None
-    return checked_seed(seed) if facts is None else int(facts["seed"])
 
 
 def _chosen_method(method: str, data: Dataset, moves: Any, memory_limit: float | None) -> str:

@@ -1,8 +1,7 @@
 """From a score table to a sampled posterior: the plan, the budget, who runs the chains, and where.
 
-A run with a place on disk leaves checkpoints in its directory ``checkpoint`` while it works. They
-are removed when it has done what it was meant to do: taken a given number of steps, or converged.
-Otherwise they stay, so that it can be continued.
+A run with a place on disk leaves checkpoints in its directory ``checkpoint``. They stay when it has
+ended, so that it can be continued if it turns out to have been too short.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,38 +22,42 @@ from numpy.typing import NDArray
 from outpoint import __version__
 from outpoint.errors import GraphError, OptionError
 from outpoint.graphs import Dag
-from outpoint.mcmc import SWEEP, Settings, is_possible
+from outpoint.mcmc import SWEEP, Sampler, Settings, is_possible
+from outpoint.mcmc.settings import Masks
 from outpoint.posterior import RunInfo, SampledPosterior
+from outpoint.posterior.assessment import assess_records
 from outpoint.posterior.diagnostics import quick_rhat
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.files import CHECKPOINT
 from outpoint.preparation import checked_count
 from outpoint.runs import (
+    SCORES,
+    START,
     Budget,
     ChainRecord,
     Report,
-    RunPlan,
     ThreadTeam,
     WorkerTeam,
     drive,
     opened_run,
     remove_run,
+    saved_arrays,
 )
 from outpoint.runs.dask import dask_executor
 from outpoint.runs.teams import Team
 from outpoint.scores import StructurePrior
+from outpoint.search import default_steps, search_dags
 from outpoint.tables import ScoreTable
 from outpoint.tables.view import TableView, view_table
 
-DEFAULT_STEPS = {"mcmc": 50_000}
-PAPER_STEPS = 1_000_000
-"""Default length of the paper's chains, whose steps are short."""
-
-LONGEST = {None: 10, True: 100}
+LONGEST = {None: 25, True: 250}
 """How many times the usual number of steps a run may take to converge: by default, or if asked."""
 
 ORDER_STEPS = 20_000
-"""Steps of the order chain behind ``start="order"`` and ``start="search"``."""
+"""Steps of the order chain behind ``start="order"``."""
+
+SEARCH_RUNS = 4
+"""Annealing runs behind the start of the first chain."""
 
 COVERED = 0.9
 """Least share of a run that the kept draws are spread over."""
@@ -65,9 +68,12 @@ UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 @dataclass(frozen=True, kw_only=True)
 class SamplingOptions:
-    """What a user can ask of a sampled run, checked and with its defaults."""
+    """What a user can ask of a sampled run, checked and with its defaults.
 
-    method: str
+    ``planned_steps`` is the length that the run was planned for when it began, if it is continued.
+    """
+
+    sampler: Sampler
     max_parents: int
     seed: int
     chains: int = 4
@@ -83,6 +89,7 @@ class SamplingOptions:
     scheduler: str | None = None
     out: Path | None = None
     checkpoint_seconds: float = 30.0
+    planned_steps: int | None = None
 
     def __post_init__(self) -> None:
         for name, least in (("chains", 1), ("steps", 1), ("warmup", 0), ("draws", 1)):
@@ -111,28 +118,23 @@ class SamplingOptions:
 
     @property
     def stops_when_converged(self) -> bool:
-        """Whether to stop when the chains agree: if asked, and by default for our own sampler."""
+        """Whether to stop when the chains agree: if asked, and by default for some samplers."""
         if self.until_converged is None:
             is_free = self.steps is None and self.time is None
-            return self.method == "mcmc" and is_free and self.chains > 1
+            return self.sampler.goes_on and is_free and self.chains > 1
         return self.until_converged
-
-    @property
-    def usual_steps(self) -> int:
-        """The default number of steps of the method."""
-        return DEFAULT_STEPS.get(self.method, PAPER_STEPS)
 
     @property
     def budget(self) -> Budget:
         """How long to run."""
+        usual = self.sampler.usual_steps
         steps = None if self.steps is None else int(self.steps)
         if steps is None and not self.is_open_ended:
-            steps = self.usual_steps
+            steps = usual
         if self.stops_when_converged:
             if steps is None and self.time is None:
-                steps = LONGEST[self.until_converged] * self.usual_steps
-            first_check = min(self.usual_steps, steps or self.usual_steps)
-            first_check = -(-first_check // SWEEP) * SWEEP
+                steps = LONGEST[self.until_converged] * usual
+            first_check = -(-min(usual, steps or usual) // SWEEP) * SWEEP
             steps = None if steps is None else -(-steps // SWEEP) * SWEEP
             return Budget(
                 steps=steps, seconds=self.time, until_converged=True, first_check=first_check
@@ -140,26 +142,38 @@ class SamplingOptions:
         return Budget(steps=steps, seconds=self.time)
 
     @property
-    def settings(self) -> Settings:
-        """What one chain does."""
-        expected = self.budget.steps or self.usual_steps
-        if self.is_open_ended:
-            expected = min(expected, self.usual_steps)
+    def expected_steps(self) -> int:
+        """The length that warm-up and thinning are made for."""
+        if self.planned_steps is not None:
+            return self.planned_steps
+        steps = self.budget.steps or self.sampler.usual_steps
+        return min(steps, self.sampler.usual_steps) if self.is_open_ended else steps
+
+    def settings(self, start: Masks, required: NDArray[np.bool_]) -> Settings:
+        """What the chains do; they start at ``start``, or scattered."""
+        expected = self.expected_steps
         n_draws = min(int(self.draws), expected)
-        warmup = expected // 4 if self.warmup is None else int(self.warmup)
-        by_orders = isinstance(self.start, str) and self.start != "empty"
+        warmup = self.sampler.warmup_share * expected if self.warmup is None else self.warmup
         return Settings(
-            method=self.method,
+            method=self.sampler.name,
+            start=start,
+            max_parents=self.max_parents,
             moves=self.moves,
-            n_warmup=-(-warmup // SWEEP) * SWEEP,
+            edge_reversals=self.edge_reversals,
+            scatter=self.start is None,
+            required=required,
+            order_steps=ORDER_STEPS if _is(self.start, "order") else 0,
+            n_chains=int(self.chains),
+            seed=self.seed,
+            n_warmup=-(-int(warmup) // SWEEP) * SWEEP,
             n_draws=n_draws,
             thin=_spacing(expected, n_draws),
-            edge_thin=min(20 if self.method == "mcmc" else 100, expected),
-            max_parents=self.max_parents,
-            edge_reversals=self.edge_reversals,
-            order_steps=ORDER_STEPS if by_orders else 0,
-            best_of_orders=by_orders and self.start == "search",
+            edge_thin=min(self.sampler.edge_thin, expected),
         )
+
+
+def _is(start: Any, name: str) -> bool:
+    return isinstance(start, str) and start == name
 
 
 def _spacing(n_steps: int, n_draws: int) -> int:
@@ -213,38 +227,31 @@ def sample_posterior(
     if table.candidates.shape[1] < 1:
         raise OptionError("sampling needs at least one candidate parent (n_candidates).")
     view = view_table(table)
-    plan = RunPlan(
-        settings=options.settings,
-        start=_start_masks(table, view, prior, options.start),
-        scatter=options.start is None,
-        n_chains=int(options.chains),
-        n_draws=options.settings.n_draws,
-        open_ended=options.is_open_ended,
-        seed=options.seed,
-    )
+    start = _saved_start(options, table.n_nodes)
+    if start is None:
+        start = _start_masks(table, view, prior, options)
+    settings = options.settings(start, prior.required)
 
-    def posterior_of(records: Sequence[ChainRecord], ending: str = "steps") -> SampledPosterior:
-        if (
-            options.is_open_ended
-            and max(record.n_steps for record in records) > options.usual_steps
-        ):
-            records = [record.without_beginning() for record in records]
-        return SampledPosterior(
-            make_info(),
-            table.names,
-            table.candidates,
-            records,
-            model=model,
-            is_complete=ending != "interrupted",
-        )
+    def trimmed(records: Sequence[ChainRecord]) -> list[ChainRecord]:
+        """As many draws as planned; of a run that became longer all, but for its beginning."""
+        n_steps = max(record.n_steps for record in records)
+        if not options.is_open_ended and n_steps <= options.expected_steps:
+            return [record.with_draws(slice(settings.n_draws)) for record in records]
+        is_long = n_steps > options.sampler.usual_steps
+        return [record.without_beginning() if is_long else record for record in records]
 
-    everything = _all_facts(facts, view, plan, prior, options)
-    with _team(view, plan, options.out, everything, pool) as team:
+    def has_converged(records: Sequence[ChainRecord]) -> bool:
+        return assess_records(
+            trimmed(records), table.names, table.candidates, options.sampler.name
+        ).converged
+
+    everything = _all_facts(facts, view, settings, prior, options.start)
+    with _team(view, settings, options.out, everything, _stopping(options), pool) as team:
         ending = drive(
             team,
-            plan,
+            settings,
             options.budget,
-            has_converged=lambda records: posterior_of(records).converged,
+            has_converged=has_converged,
             compute_rhat=quick_rhat,
             report=report,
             checkpoint_seconds=options.checkpoint_seconds,
@@ -253,7 +260,14 @@ def sample_posterior(
     is_empty = not all(record.n_draws and len(record.edge_batches) for record in records)
     if ending.reason == "interrupted" and is_empty:
         raise KeyboardInterrupt
-    return posterior_of(records, ending.reason)
+    return SampledPosterior(
+        make_info(),
+        table.names,
+        table.candidates,
+        trimmed(records),
+        model=model,
+        is_complete=ending.reason != "interrupted",
+    )
 
 
 def remove_checkpoints(out: Path) -> None:
@@ -264,9 +278,10 @@ def remove_checkpoints(out: Path) -> None:
 @contextmanager
 def _team(
     view: TableView,
-    plan: RunPlan,
+    settings: Settings,
     place: Path | None,
     facts: dict[str, Any],
+    stopping: dict[str, Any],
     pool: Executor | None,
 ) -> Iterator[Team]:
     """Who runs the chains, in the directory of the run if it has one."""
@@ -274,42 +289,52 @@ def _team(
         if place is None and pool is not None:
             place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="outpoint-")))
         if place is None:
-            yield ThreadTeam(view, plan)
+            yield ThreadTeam(view, settings)
             return
         directory = place.resolve() / CHECKPOINT
-        run = stack.enter_context(opened_run(directory, facts, _digest(view)))
+        arrays: dict[str, NDArray[Any]] = {SCORES: _digest(view), START: settings.start}
+        run = stack.enter_context(opened_run(directory, facts, stopping, arrays))
         if pool is None:
-            yield ThreadTeam(view, plan, directory, run)
+            yield ThreadTeam(view, settings, directory, run)
         else:
-            yield WorkerTeam(pool, view, plan, directory, run)
+            yield WorkerTeam(pool, view, settings, directory, run)
+
+
+def _stopping(options: SamplingOptions) -> dict[str, Any]:
+    """When the run is to stop: may change from one session to the next."""
+    return {
+        "steps": None if options.steps is None else int(options.steps),
+        "time": options.time,
+        "until_converged": options.until_converged,
+        "planned_steps": options.expected_steps,
+    }
 
 
 def _all_facts(
     facts: dict[str, Any],
     view: TableView,
-    plan: RunPlan,
+    settings: Settings,
     prior: StructurePrior,
-    options: SamplingOptions,
+    start: Any,
 ) -> dict[str, Any]:
     """Everything that decides the draws, as JSON."""
-    settings = asdict(plan.settings)
-    moves = settings.pop("moves")
-    del settings["n_draws"]
     known = np.stack([prior.required, np.isneginf(prior.edge_log_weight)])
+    moves = settings.moves
     return {
         "version": __version__,
         **facts,
-        "method": settings.pop("method"),
+        "method": settings.method,
         "required and forbidden edges": hashlib.sha256(known.tobytes()).hexdigest(),
-        "steps": None if plan.open_ended else options.budget.steps,
         "candidates": view.candidates.shape[1],
-        "seed": plan.seed,
-        "chains": plan.n_chains,
-        "draws": plan.n_draws,
-        "open-ended": plan.open_ended,
-        "start": [int(mask) for mask in plan.start] + [plan.scatter],
+        "seed": settings.seed,
+        "chains": settings.n_chains,
+        "draws": settings.n_draws,
+        "start": sorted(map(list, start.edges)) if isinstance(start, Dag) else start,
         "moves": moves if moves is None or isinstance(moves, str) else dict(moves),
-        **settings,
+        "edge_reversals": settings.edge_reversals,
+        "n_warmup": settings.n_warmup,
+        "thin": settings.thin,
+        "edge_thin": settings.edge_thin,
     }
 
 
@@ -319,14 +344,28 @@ def _digest(view: TableView) -> NDArray[np.float64]:
     return digest
 
 
+def _saved_start(options: SamplingOptions, n_nodes: int) -> Masks | None:
+    """Where the first chain of a run that is continued began: a search may not end there again."""
+    saved = None if options.out is None else saved_arrays(options.out / CHECKPOINT).get(START)
+    if saved is None or saved.shape != (n_nodes,):
+        return None
+    return saved.astype(np.uint32)
+
+
 def _start_masks(
-    table: ScoreTable, view: TableView, prior: StructurePrior, start: Any
-) -> NDArray[np.uint32]:
-    """The parent sets of the DAG where chains start; it must have a finite score."""
+    table: ScoreTable, view: TableView, prior: StructurePrior, options: SamplingOptions
+) -> Masks:
+    """The parent sets of the DAG where the first chain starts; it must have a finite score.
+
+    By default that is the best DAG of a search which knows nothing of the chains.
+    """
+    start = options.start
     if isinstance(start, Dag):
         if set(start.names) != set(table.names):
             raise GraphError("the start DAG's nodes are not the columns of the data.")
         adjacency = start.reorder(table.names).adjacency
+    elif start is None or _is(start, "search"):
+        adjacency = find_start(table, prior.required, options.seed)
     else:
         adjacency = prior.required
     masks = np.zeros(table.n_nodes, dtype=np.uint32)
@@ -343,3 +382,17 @@ def _start_masks(
             "give start=Dag with an admissible one."
         )
     return masks
+
+
+def find_start(table: ScoreTable, required: NDArray[np.bool_], seed: int) -> NDArray[np.bool_]:
+    """The best DAG of a few annealing runs over orders, within the candidates."""
+    inside = table.without_outside()
+    found = search_dags(
+        inside,
+        required,
+        space="order",
+        n_runs=SEARCH_RUNS,
+        n_steps=default_steps(table.n_nodes),
+        seed=seed,
+    )
+    return found.adjacencies[int(np.argmax(found.log_scores))]

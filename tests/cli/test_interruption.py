@@ -91,7 +91,9 @@ def test_interrupted_and_continued(place: Path, number: signal.Signals) -> None:
     whole = shell(shlex.join(["outpoint", *WORDS, "--out", "whole", "--seed", str(seed)]), place)
     assert whole.returncode == 0, whole.stderr
     assert differing(place / "whole", place / "my run") == []
-    assert not (place / "my run" / "checkpoint").exists()
+    again = shell(command, place)
+    assert again.returncode == 0, again.stderr
+    assert differing(place / "whole", place / "my run") == [], "there was nothing to do"
 
 
 def test_before_anything_is_recorded(place: Path) -> None:
@@ -144,6 +146,26 @@ def test_summary_of_an_interrupted_run(run: Run, monkeypatch: pytest.MonkeyPatch
     assert "do so with --resume" in again.err
     assert run(*shlex.split(command)[1:]).code == 0
     assert differing(Path("whole"), Path("run")) == []
+
+
+def test_a_finished_run_is_continued(run: Run) -> None:
+    """With more steps, or without a word about them, which changes nothing."""
+    words = ["learn", "data.csv", "--method", "mcmc", "--draws", "100", "--seed=1", "--out"]
+    for name in ("run", "other"):
+        assert run(*words, name, "--steps", "2000").code == 0
+    longer = run(*words, "run", "--steps", "5000", "--resume")
+    assert longer.code == 0
+    assert "4 chains of 5,000 steps" in longer.out
+    before = Path("run/posterior.nc").read_bytes()
+    assert before != Path("other/posterior.nc").read_bytes()
+    assert "4 chains of 5,000 steps" in run(*words, "run", "--resume").out
+    assert Path("run/posterior.nc").read_bytes() == before
+    assert run(*words, "other", "--steps", "5000", "--resume").code == 0
+    assert differing(Path("run"), Path("other")) == []
+    refused = run(*words, "run", "--steps", "9000")
+    assert refused.code == 2
+    assert "do so with --resume" in refused.err
+    assert Path("run/posterior.nc").read_bytes() == before
 
 
 @pytest.mark.parametrize(

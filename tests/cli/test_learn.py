@@ -20,6 +20,7 @@ KEYS = {
     "log_evidence",
     "converged",
     "verdict",
+    "round_trips",
     "elapsed_seconds",
     "seed",
     "version",

@@ -1,6 +1,6 @@
 from fractions import Fraction
 from itertools import combinations
-from math import factorial
+from math import comb, factorial
 
 import networkx as nx
 import numpy as np
@@ -14,10 +14,14 @@ from outpoint.graphs import (
     count_dags_per_partition,
     enumerate_dags,
 )
+from outpoint.graphs.counting import partition_size_law
 
 from .helpers import all_dags
 
 KNOWN_COUNTS = [1, 1, 3, 25, 543, 29281, 3781503, 1138779265, 783702329343]  # OEIS A003024
+
+
+FUBINI = [1, 1, 3, 13, 75, 541, 4683]  # OEIS A000670
 
 
 def compositions(total: int) -> list[tuple[int, ...]]:
@@ -128,6 +132,39 @@ def test_enumeration_agrees_with_a_search_over_all_digraphs() -> None:
             expected.add(frozenset(edges))
     found = {frozenset(map(tuple, np.argwhere(a).tolist())) for a in enumerate_dags(3)}
     assert found == expected
+
+
+@pytest.mark.parametrize("n_nodes", [0, 1, 2, 3, 4, 5, 6])
+def test_first_layers_of_uniform_partitions(n_nodes: int) -> None:
+    law = partition_size_law(n_nodes)
+    assert law.shape == (n_nodes + 1, n_nodes + 1)
+    for m in range(1, n_nodes + 1):
+        found = [len(partition.layers[0]) for partition in all_partitions(m)]
+        assert len(found) == FUBINI[m]
+        for k in range(m + 1):
+            at_most = sum(size <= k for size in found)
+            assert law[m, k] == pytest.approx(at_most / FUBINI[m], rel=1e-15, abs=0)
+        assert (law[m, m:] == 1).all()
+
+
+def test_layer_by_layer_the_law_of_partitions_is_uniform() -> None:
+    law = partition_size_law(5)
+    for partition in all_partitions(5):
+        probability, left = 1.0, 5
+        for size in partition.sizes:
+            probability *= (law[left, size] - law[left, size - 1]) / comb(left, size)
+            left -= size
+        assert probability == pytest.approx(1 / 541, rel=1e-12)
+
+
+def test_first_layers_of_many_nodes() -> None:
+    """Numbers beyond doubles; for large m the sizes follow (log 2)^k / k!, k = 1, 2, ..."""
+    law = partition_size_law(200)
+    assert np.isfinite(law).all()
+    assert (np.diff(law, axis=1) >= 0).all()
+    assert law[200, 200] == 1
+    limit = [np.log(2) ** k / factorial(k) for k in range(1, 6)]
+    np.testing.assert_allclose(np.diff(law[200, :6]), limit, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

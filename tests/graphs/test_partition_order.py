@@ -5,6 +5,7 @@ from math import factorial
 import numpy as np
 import pytest
 from hypothesis import given
+from scipy import stats
 
 from outpoint.errors import GraphError, OptionError, TooLargeError
 from outpoint.graphs import (
@@ -14,6 +15,7 @@ from outpoint.graphs import (
     all_partitions,
     count_linear_extensions,
 )
+from outpoint.graphs.order import random_order
 
 from .helpers import all_dags, compatible_orders, dags
 
@@ -115,3 +117,33 @@ def test_linear_extensions_of_known_shapes() -> None:
     star = Dag.from_edges(names, [(0, i) for i in range(1, 40)])
     with pytest.raises(TooLargeError, match="max_states"):
         count_linear_extensions(star, max_states=1000)
+
+
+def test_random_orders_respect_required_edges_and_reach_all_others() -> None:
+    required = all_dags(4)[300].adjacency
+    assert required.sum() > 1
+    rng = np.random.default_rng(1)
+    found = {tuple(random_order(required, rng).tolist()) for _ in range(2000)}
+    allowed = set()
+    for order in permutations(range(4)):
+        position = np.argsort(order)
+        if all(position[u] < position[v] for u, v in np.argwhere(required)):
+            allowed.add(order)
+    assert found == allowed
+    assert 1 < len(allowed) < 24
+
+
+def test_random_orders_without_required_edges_are_uniform() -> None:
+    """Chi-square on 24 orders; correct code fails with probability 1e-6, with another seed."""
+    rng = np.random.default_rng(2)
+    free = np.zeros((4, 4), dtype=bool)
+    found = Counter(tuple(random_order(free, rng).tolist()) for _ in range(12_000))
+    assert len(found) == 24
+    assert stats.chisquare(list(found.values())).pvalue > 1e-6
+
+
+def test_a_path_of_required_edges_leaves_one_order() -> None:
+    path = np.eye(6, k=1, dtype=bool)
+    rng = np.random.default_rng(3)
+    assert random_order(path, rng).tolist() == [0, 1, 2, 3, 4, 5]
+    assert random_order(path.T, rng).tolist() == [5, 4, 3, 2, 1, 0]

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from outpoint.mcmc.partition_chain import (
-    Plan,
-    Replicas,
-    make_replicas,
-    make_workspace,
-    run_partition_chain,
-)
-from outpoint.mcmc.trace import MOVES, Trace, make_trace, spread_edges
+from outpoint import mcmc
+from outpoint.graphs.counting import partition_size_law
+from outpoint.mcmc import ROOM
+from outpoint.mcmc.moves import MOVES
+from outpoint.mcmc.partition import PartitionState
+from outpoint.mcmc.partition_chain import Plan, make_workspace, run_partition_chain
+from outpoint.mcmc.replicas import Ladder, Replicas, make_ladder, make_replicas
+from outpoint.mcmc.trace import Draws, Trace, make_trace, spread_edges
 from outpoint.tables.view import TableView
 from tests.mcmc.laws import (
     MOVE_NAMES,
@@ -36,13 +36,15 @@ class Recipe:
     block: int = 1
     powers: Sequence[float] = (1.0,)
     sweep: int = 20
+    fresh: bool = False  # the last replica is drawn afresh; its power is 0
 
-    def plan(self, thin: int = 1, edge_thin: int = 1) -> Plan:
+    def plan(self, n: int, thin: int = 1, edge_thin: int = 1) -> Plan:
         shares = [self.moves.get(move, 0.0) for move in MOVES]
         shares[MOVES.index("still")] = 1.0 - sum(shares)
         cumulative = np.cumsum(shares)
         cumulative[-1] = 1.0
-        return Plan(cumulative, self.block, np.array(self.powers), self.sweep, thin, edge_thin)
+        sizes = partition_size_law(n) if self.fresh else np.zeros((0, 0))
+        return Plan(cumulative, self.block, self.sweep, sizes, thin, edge_thin)
 
     def matrix(self, target: Target, power: float = 1.0) -> Floats:
         """The law of one step; replicas other than the first do not reverse edges."""
@@ -72,6 +74,7 @@ class Chain:
     edge_thin: int = 1
     step: int = 0
     replicas: Replicas = field(init=False)
+    ladder: Ladder = field(init=False)
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
@@ -79,6 +82,7 @@ class Chain:
         start = partitions(n)[int(np.flatnonzero(self.target.possible)[-1])]
         state = scored_state(self.target.view, start, np.random.default_rng(0))
         self.replicas = make_replicas(len(self.recipe.powers), state)
+        self.ladder = make_ladder(np.array(self.recipe.powers), n)
         self.work = make_workspace(*self.target.view.candidates.shape)
 
     def run(self, n_steps: int, trace: Trace | None = None, recording: bool = True) -> Trace:
@@ -87,8 +91,9 @@ class Chain:
         run_partition_chain(
             self.target.view,
             self.replicas,
+            self.ladder,
             self.work,
-            self.recipe.plan(self.thin, self.edge_thin),
+            self.recipe.plan(self.target.n, self.thin, self.edge_thin),
             trace,
             self.step,
             n_steps,
@@ -100,7 +105,26 @@ class Chain:
 
     def make_trace(self, n_draws: int) -> Trace:
         n, n_candidates = self.target.view.candidates.shape
-        return make_trace(n, n_draws, len(self.recipe.powers), n_candidates)
+        return make_trace(n, n_draws, n_candidates)
+
+    def put(self, states: Sequence[PartitionState]) -> None:
+        """Put replica r into the state r."""
+        for row, state in zip(self.replicas.slot, states, strict=True):
+            for stacked, own in zip(self.replicas.states, state, strict=True):
+                stacked[row] = own
+
+    def level_of(self, replica: int) -> tuple[int, ...]:
+        """The layer of each node in the partition of a replica."""
+        return tuple(self.replicas.states.layer[self.replicas.slot[replica]].tolist())
+
+
+def advance_taking_draws(chain: mcmc.Chain, n_steps: int) -> Draws:
+    """Take steps, and the draws away before there is no more room for them."""
+    end, taken = chain.step + n_steps, []
+    while chain.step < end:
+        chain.advance(min(ROOM * chain.thin, end - chain.step))
+        taken.append(chain.take_draws())
+    return Draws(*(np.concatenate(parts) for parts in zip(*taken, strict=True)))
 
 
 def summed_edges(view: TableView, trace: Trace) -> Floats:

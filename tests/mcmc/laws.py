@@ -25,7 +25,7 @@ Layers = tuple[tuple[int, ...], ...]
 Floats = NDArray[np.float64]
 
 MOVE_NAMES = ("split_join", "node_move", "swap_any", "swap_adjacent")
-POWERS = (1.0, 0.5, 0.2)
+POWERS = (1.0, 0.5, 0.2, 0.0)
 
 
 # Labelled partitions and their neighbours
@@ -224,7 +224,7 @@ class Target:
 
     def law(self, power: float = 1.0) -> Floats:
         """The distribution over partitions with the posterior to the power."""
-        log_law = power * (self.log_weight - self.log_weight.max())
+        log_law = to_power(self.log_weight - self.log_weight.max(), power)
         return np.exp(log_law - log_sum_exp(log_law))
 
     @cached_property
@@ -238,6 +238,11 @@ class Target:
 
 
 # Kernels as matrices
+
+
+def to_power(log_weight: Floats, power: float) -> Floats:
+    """Log weights to a power; at power 0 all that is possible weighs the same."""
+    return np.where(log_weight > -np.inf, power * np.maximum(log_weight, -1e300), -np.inf)
 
 
 def metropolis(
@@ -275,7 +280,7 @@ def placement_law(target: Target, x: int, node: int, power: float = 1.0) -> dict
     """Where ``node`` is put: the posterior to the power, among all its places."""
     layers = partitions(target.n)[x]
     places = sorted(index_of(target.n)[y] for y in placements(target.n, layers, node))
-    log_law = power * target.log_weight[places]
+    log_law = to_power(target.log_weight[places], power)
     law = np.exp(log_law - log_sum_exp(log_law))
     return dict(zip(places, law.tolist(), strict=True))
 
@@ -410,6 +415,56 @@ def swap_probability(
 ) -> float:
     gap = target.log_weight[b] - target.log_weight[a]
     return float(np.exp(min(0.0, sign * (powers[0] - powers[1]) * gap)))
+
+
+def expected_rejection(target: Target, powers: tuple[float, float]) -> float:
+    """How often a swap of two replicas in equilibrium is rejected."""
+    first, second = target.law(powers[0]), target.law(powers[1])
+    return sum(
+        float(first[a] * second[b] * (1.0 - swap_probability(target, powers, a, b)))
+        for a in np.flatnonzero(target.possible)
+        for b in np.flatnonzero(target.possible)
+    )
+
+
+# Ladders: laws over the states of all replicas, an axis each
+
+
+def fresh_matrix(law: Floats) -> Floats:
+    """Forget the state and draw another."""
+    return np.tile(law, (len(law), 1))
+
+
+def product_law(target: Target, powers: Sequence[float]) -> Floats:
+    out = np.ones(())
+    for power in powers:
+        out = np.multiply.outer(out, target.law(power))
+    return out
+
+
+def through_sweep(
+    law: Floats, steps: Sequence[Floats], swaps: Sequence[Floats], parity: int
+) -> Floats:
+    """Where a sweep takes ``law``: a step of each replica, then the swaps of every second pair.
+
+    ``steps`` are the matrices of the replicas, ``swaps`` those of all neighbouring pairs.
+    """
+    for axis, matrix in enumerate(steps):
+        law = np.moveaxis(np.tensordot(law, matrix, axes=(axis, 0)), -1, axis)
+    for upper in range(parity, len(swaps), 2):
+        pairs = np.moveaxis(law, (upper, upper + 1), (-2, -1))
+        swapped = pairs.reshape(*pairs.shape[:-2], -1) @ swaps[upper]
+        law = np.moveaxis(swapped.reshape(pairs.shape), (-2, -1), (upper, upper + 1))
+    return law
+
+
+def check_sweep(law: Floats, steps: Sequence[Floats], swaps: Sequence[Floats], parity: int) -> None:
+    """Stochastic matrices that together keep ``law``, each probability to a relative 1e-12."""
+    for matrix in (*steps, *swaps):
+        assert np.all(matrix > -1e-12)
+        np.testing.assert_allclose(matrix.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(law.sum(), 1.0, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(through_sweep(law, steps, swaps, parity), law, rtol=1e-12, atol=0)
 
 
 # Checks, which wrong samplers must fail

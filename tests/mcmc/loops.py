@@ -21,7 +21,8 @@ from outpoint.mcmc.partition import (
     score_nodes,
     score_partition,
 )
-from outpoint.mcmc.partition_chain import _swap_replicas, _try_move
+from outpoint.mcmc.partition_chain import _try_move
+from outpoint.mcmc.replicas import draw_partition, swap_replicas
 from outpoint.tables.view import TableView
 from tests.mcmc.laws import Layers, levels, parent_sets, partitions
 
@@ -212,14 +213,18 @@ def count_moves(view, start, move, power, n_draws, rng, table, counts):
 
 @numba.njit
 def count_placements(view, start, node, power, n_draws, rng, table, counts, weights):
-    """Place a node, again and again; ``weights`` are those of its last time."""
+    """Place a node, again and again; ``weights`` are those of its last time.
+
+    Returns whether the states stayed right, and were said to have changed when they had.
+    """
     n = start.order.size
     state, full = make_partition(n), make_partition(n)
     scratch = make_placement(n)
     fine = True
     for _ in range(n_draws):
         copy_partition(start, state)
-        place_node(view, state, node, power, scratch, rng)
+        moved = place_node(view, state, node, power, scratch, rng)
+        fine &= moved == (layer_code(state) != layer_code(start))
         copy_partition(state, full)
         for v in range(n):
             full.log_tau[v] = 0.0
@@ -231,15 +236,41 @@ def count_placements(view, start, node, power, n_draws, rng, table, counts, weig
 
 
 @numba.njit
-def count_swaps(replicas, power, parity, n_draws, trace, rng, counts):
+def count_swaps(replicas, ladder, parity, n_draws, rng, counts, swap=swap_replicas):
     """Swap steps from the same slots; counts[r] are the swaps of r and r + 1."""
     slot = replicas.slot.copy()
     for _ in range(n_draws):
         replicas.slot[:] = slot
-        _swap_replicas(replicas, power, parity, trace, rng)
+        swap(replicas, ladder, parity, rng)
         for r in range(slot.size - 1):
             counts[r] += replicas.slot[r] == slot[r + 1] and replicas.slot[r + 1] == slot[r]
     replicas.slot[:] = slot
+
+
+@numba.njit
+def count_fresh(n, sizes, n_draws, rng, table, counts):
+    """Fresh partitions by their index; returns whether they were valid."""
+    state = make_partition(n)
+    fine = True
+    for _ in range(n_draws):
+        draw_partition(state, sizes, rng)
+        fine &= is_valid(state)
+        counts[table[layer_code(state)]] += 1
+    return fine
+
+
+@numba.njit
+def count_first_layers(n, sizes, n_draws, rng, by_size, by_node):
+    """How large first layers are, and who is in them; returns whether partitions were valid."""
+    state = make_partition(n)
+    fine = True
+    for _ in range(n_draws):
+        draw_partition(state, sizes, rng)
+        fine &= is_valid(state)
+        by_size[state.start[1]] += 1
+        for place in range(state.start[1]):
+            by_node[state.order[place]] += 1
+    return fine
 
 
 # DAGs

@@ -5,7 +5,7 @@ import pytest
 
 import outpoint as op
 from outpoint.mcmc import mixes
-from outpoint.mcmc.trace import MOVES
+from outpoint.mcmc.moves import MOVES
 
 
 def shares(cumulative: np.ndarray) -> dict[str, float]:
@@ -57,8 +57,8 @@ def test_probabilities_sum_to_one(n, rev, still):
 
 
 def test_constants_of_the_paper():
-    assert mixes.STILL == 0.01
-    assert mixes.REV == 0.07
+    assert mixes.STILL_SHARE == 0.01
+    assert mixes.REV_SHARE == 0.07
 
 
 def test_weights_are_relative_and_zero_is_never_picked():

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from outpoint.mcmc import Settings, start_chain
+from outpoint.mcmc import Settings, make_chain
 from outpoint.mcmc.mixes import cumulative, paper_order_mix
+from outpoint.mcmc.moves import MOVES
 from outpoint.mcmc.order_chain import make_order_chain, run_order_chain, score_order
-from outpoint.mcmc.partition_chain import Plan
-from outpoint.mcmc.samplers import OrderChain
-from outpoint.mcmc.trace import MOVES, make_trace
-from tests.mcmc.chains import summed_edges
+from outpoint.mcmc.samplers.order import OrderChain
+from outpoint.mcmc.trace import make_trace
+from tests.mcmc.chains import advance_taking_draws, summed_edges
 from tests.mcmc.laws import (
     Floats,
     Target,
@@ -96,22 +96,22 @@ def drawn_dags(problem: Target, masks: NDArray[np.uint32]) -> NDArray[np.int64]:
 
 
 def sampler(problem: Target, n_draws: int, thin: int, seed: int, n_warmup: int = 0) -> OrderChain:
-    settings = Settings(
-        method="order",
-        n_warmup=n_warmup,
-        n_draws=n_draws,
-        thin=thin,
-        edge_thin=1,
-        max_parents=problem.n - 1,
-    )
     possible = np.flatnonzero(problem.log_dag > -np.inf)[0]
     dag = all_dags(problem.n)[possible]
     start = [
         sum(1 << int(problem.view.position[v, u]) for u in np.flatnonzero(dag[:, v]))
         for v in range(problem.n)
     ]
-    rng = np.random.default_rng(seed)
-    chain = start_chain(problem.view, settings, np.array(start, dtype=np.uint32), rng)
+    settings = Settings(
+        method="order",
+        start=np.array(start, dtype=np.uint32),
+        max_parents=problem.n - 1,
+        seed=seed,
+        n_warmup=n_warmup,
+        n_draws=n_draws,
+        thin=thin,
+    )
+    chain = make_chain(problem.view, settings)
     assert isinstance(chain, OrderChain)
     return chain
 
@@ -160,13 +160,13 @@ def test_biased_law_of_three_nodes():
 
 
 @numba.njit
-def follow(view, chain, plan, trace, n_steps, rng, places):
+def follow(view, chain, moves, trace, n_steps, rng, places):
     """Single steps; keeps the order after each, returns whether sums and places stayed right."""
     n = chain.order.size
     fine = True
     fresh = chain.log_sum.copy()
     for step in range(n_steps):
-        run_order_chain(view, chain, plan, trace, step, 1, False, rng)
+        run_order_chain(view, chain, moves, 1, 1, trace, step, 1, False, rng)
         places[step] = chain.order
         for place in range(n):
             fine &= chain.position[chain.order[place]] == place
@@ -177,8 +177,8 @@ def follow(view, chain, plan, trace, n_steps, rng, places):
     return fine
 
 
-def order_plan(n: int, thin: int = 1) -> Plan:
-    return Plan(cumulative(paper_order_mix(n), still=0.01), 1, np.ones(1), 20, thin, 1)
+def order_moves(n: int) -> Floats:
+    return cumulative(paper_order_mix(n), still=0.01)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_compiled_steps_follow_the_law(name, n):
     places = np.empty((n_steps, n), dtype=np.int64)
     trace = make_trace(n, 0)
     rng = np.random.default_rng(7)
-    assert follow(problem.view, chain, order_plan(n), trace, n_steps, rng, places)
+    assert follow(problem.view, chain, order_moves(n), trace, n_steps, rng, places)
     index = {order: i for i, order in enumerate(orders(n))}
     code = places @ (n ** np.arange(n))
     by_code = {int(np.array(order) @ (n ** np.arange(n))): i for order, i in index.items()}
@@ -223,11 +223,12 @@ def test_draws_follow_the_biased_law(n, name):
     assert thin < 1000
     n_draws = 5000
     chain = sampler(problem, n_draws, thin, seed=n, n_warmup=10 * thin)
-    chain.advance((10 + n_draws) * thin)
-    found = drawn_dags(problem, chain.trace.masks)
+    drawn = advance_taking_draws(chain, (10 + n_draws) * thin)
+    assert len(drawn.masks) == n_draws
+    found = drawn_dags(problem, drawn.masks)
     counts = np.bincount(found, minlength=len(problem.dags))
     check_counts(counts, biased_law(problem), FALSE_ALARM)
-    np.testing.assert_allclose(chain.trace.log_score, problem.log_dag[found], atol=1e-9)
+    np.testing.assert_allclose(drawn.log_score, problem.log_dag[found], atol=1e-9)
     if name in ("edges", "random"):
         with pytest.raises(AssertionError):
             check_counts(counts, problem.dags, FALSE_ALARM)
@@ -252,12 +253,12 @@ def test_summed_edges_follow_the_biased_law(name):
 def test_edges_given_one_order():
     """Without steps the summed edges are the probabilities given the order, to rounding."""
     problem = target("random", 4)
-    plan = Plan(np.ones(len(MOVES)), 1, np.ones(1), 20, 1, 1)  # always still
+    still, rng = np.ones(len(MOVES)), np.random.default_rng(0)
     for x, order in enumerate(orders(4)):
         chain = make_order_chain(np.array(order), 3)
         score_order(problem.view, chain)
         trace = make_trace(4, 1, n_candidates=problem.view.candidates.shape[1])
-        run_order_chain(problem.view, chain, plan, trace, 0, 1, True, np.random.default_rng(x))
+        run_order_chain(problem.view, chain, still, 1, 1, trace, 0, 1, True, rng)
         law = problem.dags * belongs(4)[x]
         exact = np.tensordot(law / law.sum(), all_dags(4), axes=1)
         np.testing.assert_allclose(summed_edges(problem.view, trace), exact, atol=1e-12)

@@ -58,9 +58,10 @@ def draw_parents(view, start, node, rng, codes):
     fine = True
     for i in range(codes.size):
         copy_dag(start, dag)
-        resample_parents(view, dag, node, blocked, rng)
+        is_new = resample_parents(view, dag, node, blocked, rng)
         fine &= is_consistent(view, dag)
         codes[i] = dag_code(view, dag)
+        fine &= is_new == (codes[i] != dag_code(view, start))
     return fine
 
 

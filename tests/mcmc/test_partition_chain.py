@@ -15,11 +15,14 @@ import numba
 import numpy as np
 import pytest
 
-from outpoint.mcmc.trace import MOVES, add_edges_given_partition, make_trace
+from outpoint.mcmc.chain import flatten
+from outpoint.mcmc.moves import MOVES
+from outpoint.mcmc.trace import add_edges_given_partition, make_trace
 from tests.exact.problems import custom
 from tests.mcmc.chains import Chain, Recipe, paper_mix, summed_edges
 from tests.mcmc.laws import (
     Target,
+    by_level,
     check_counts,
     check_invariant,
     dag_index,
@@ -40,6 +43,8 @@ BOUND, N_BATCHES, FLOOR = 5.0, 100, 1e-4
 GIBBS = Recipe({"node_gibbs": 1.0})
 GIBBS_REV = Recipe({"node_gibbs": 0.8, "rev": 0.2}, block=5)
 TEMPERED = Recipe({"node_gibbs": 0.9, "rev": 0.1}, block=4, powers=(1.0, 0.5, 0.2), sweep=10)
+FRESH = replace(TEMPERED, powers=(1.0, 0.4, 0.0), fresh=True)
+TO_ZERO = replace(TEMPERED, powers=(1.0, 0.4, 0.0))
 TEMPERED_MOVES = Recipe({"split_join": 0.4, "node_move": 0.5}, powers=(1.0, 0.3), sweep=3)
 
 
@@ -71,12 +76,22 @@ CASES = [
     ("bdeu", 5, GIBBS_REV),
     ("forbidden", 5, GIBBS),
     ("required", 5, TEMPERED),
+    ("edges", 3, FRESH),
+    ("rough", 3, FRESH),
+    ("random", 4, FRESH),
+    ("rough", 4, FRESH),
+    ("bge", 5, FRESH),
+    ("required", 3, TO_ZERO),
+    ("forbidden", 4, TO_ZERO),
+    ("random", 4, replace(TEMPERED_MOVES, powers=(1.0, 0.3, 0.0), fresh=True)),
+    ("required", 4, replace(TEMPERED_MOVES, powers=(1.0, 0.3, 0.0))),
 ]
 
 
 def name_case(value: object) -> str | None:
     if isinstance(value, Recipe):
-        return "+".join(value.moves) + f"x{len(value.powers)}"
+        ladder = f"x{len(value.powers)}" + "to0" * (value.powers[-1] == 0) + "fresh" * value.fresh
+        return "+".join(value.moves) + ladder
     return None
 
 
@@ -116,6 +131,9 @@ DRAWN = [
     ("forbidden", 4, paper(4)),
     ("bdeu", 4, TEMPERED),
     ("candidates", 4, paper_rev(4)),
+    ("random", 3, FRESH),
+    ("bge", 4, FRESH),
+    ("required", 4, TO_ZERO),
 ]
 
 
@@ -171,10 +189,10 @@ def test_three_nodes_scored_by_their_edges():
     n_edges = all_dags(3).sum(axis=(1, 2))
     law = np.bincount(n_edges, weights=problem.dags)
     np.testing.assert_allclose(law, [0.0044, 0.0720, 0.3915, 0.5321], atol=5e-5)
-    for recipe in (paper(3), paper_rev(3), GIBBS, TEMPERED):
+    for recipe in (paper(3), paper_rev(3), GIBBS, TEMPERED, FRESH):
         _, trace = draw(problem, recipe, 20_000, seed=1)
         seen = np.bincount(n_edges[dags_drawn(problem, trace)], minlength=4)
-        check_counts(seen, law, FALSE_ALARM / 4)
+        check_counts(seen, law, FALSE_ALARM / 5)
 
 
 def test_uniform_dags_of_three_nodes():
@@ -226,18 +244,15 @@ def test_one_step_of_the_whole_chain(name, recipe):
     chain = Chain(problem, recipe, seed=3)
     rng = np.random.default_rng(3)
     trace = chain.make_trace(0)
-    plan = recipe.plan()
+    plan = recipe.plan(3)
     assert plan.cumulative[-1] == 1.0
     for x in np.flatnonzero(problem.possible):
         state = scored_state(problem.view, partitions(3)[x], rng)
         counts = np.zeros(len(matrix), dtype=np.int64)
         for _ in range(2_000):
-            for stacked, own in zip(chain.replicas[:5], state, strict=True):
-                stacked[0] = own
+            chain.put([state])
             chain.run(1, trace, recording=False)
-            layer = chain.replicas.layer[0]
-            ends = tuple(tuple(np.flatnonzero(layer == i).tolist()) for i in range(layer.max() + 1))
-            counts[index_of(3)[ends]] += 1
+            counts[index_of(3)[by_level(chain.level_of(0))]] += 1
         check_counts(counts, matrix[x], FALSE_ALARM / problem.possible.sum())
     shares = np.diff(plan.cumulative, prepend=0.0)
     assert np.all(trace.accepted <= trace.attempts)
@@ -248,7 +263,8 @@ def test_one_step_of_the_whole_chain(name, recipe):
 
 
 def same(first, second) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+    one, other = flatten("", first), flatten("", second)
+    return all(np.array_equal(one[name], other[name]) for name in one | other)
 
 
 @pytest.mark.parametrize(
@@ -257,6 +273,7 @@ def same(first, second) -> bool:
         (paper_rev(4), [1, 7, 500, 3, 489]),
         (GIBBS_REV, [333, 1, 666]),
         (TEMPERED, [10, 500, 20, 470]),
+        (FRESH, [10, 500, 20, 470]),
     ],
     ids=name_case,
 )
@@ -270,21 +287,23 @@ def test_a_run_may_be_cut(recipe, cuts):
         cut.run(n_steps, trace)
     assert same(expected, trace)
     assert same(whole.replicas, cut.replicas)
+    assert same(whole.ladder, cut.ladder)
     assert expected.n_draws[0] == sum(cuts) // 3
     assert expected.n_edge_sums[0] == sum(cuts) // 2
 
 
-def test_cuts_inside_sweeps_keep_the_law():
+@pytest.mark.parametrize("recipe", [TEMPERED, FRESH], ids=name_case)
+def test_cuts_inside_sweeps_keep_the_law(recipe):
     """The random numbers fall differently then, the sweeps and swaps do not."""
     problem = target("random", 3)
-    chain = Chain(problem, TEMPERED, 6)
+    chain = Chain(problem, recipe, 6)
     total = np.zeros((N_BATCHES, 3, 3))
     for batch in range(N_BATCHES):
         trace = chain.make_trace(0)
         for n_steps in (7, 16, 477, 500):
             chain.run(n_steps, trace)
-        assert trace.swap_attempts.sum() == 100
         total[batch] = summed_edges(problem.view, trace) / trace.n_edge_sums[0]
+    assert chain.ladder.attempts.sum() == 100 * N_BATCHES
     error = total.mean(axis=0) - problem.edges
     assert np.all(np.abs(error) <= BOUND * total.std(axis=0, ddof=1) / np.sqrt(N_BATCHES) + FLOOR)
 
@@ -325,6 +344,22 @@ def test_edges_given_partition(n, name):
         found = summed_edges(problem.view, trace)
         np.testing.assert_allclose(found, expected[x], rtol=0, atol=1e-12)
         assert trace.n_edge_sums[0] == 1
+
+
+@pytest.mark.parametrize("move", ["node_gibbs", "split_join", "node_move", "parents"])
+def test_accepted_steps_are_those_that_changed_something(move):
+    """A new DAG of the same partition counts, too."""
+    chain = Chain(target("required", 4), Recipe({move: 1.0}), seed=2)
+    trace = chain.make_trace(0)
+    changed, before = 0, chain.level_of(0)
+    for _ in range(2_000):
+        chain.run(1, trace, recording=False)
+        changed += chain.level_of(0) != before
+        before = chain.level_of(0)
+    accepted = trace.accepted[MOVES.index(move)]
+    assert trace.accepted.sum() == accepted
+    assert 0 < changed <= accepted < 2_000
+    assert changed == accepted or move == "parents"
 
 
 def test_levels_and_peeling_agree():

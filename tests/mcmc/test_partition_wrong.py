@@ -8,8 +8,7 @@ the last shows that frequencies would tell the two apart.
 import numpy as np
 import pytest
 
-from outpoint.mcmc.partition_chain import make_replicas
-from outpoint.mcmc.trace import make_trace
+from outpoint.mcmc.replicas import make_ladder, make_replicas
 from tests.mcmc.laws import (
     MOVE_NAMES,
     Floats,
@@ -258,9 +257,9 @@ def test_swap_of_replicas_with_the_wrong_sign():
     order = np.argsort(problem.log_weight)
     low, high = order[0], order[-1]
     replicas = make_replicas(2, scored_state(problem.view, partitions(3)[high], rng))
-    replicas.log_tau[1] = scored_state(problem.view, partitions(3)[low], rng).log_tau
+    replicas.states.log_tau[1] = scored_state(problem.view, partitions(3)[low], rng).log_tau
     counts = np.zeros(1, dtype=np.int64)
-    count_swaps(replicas, np.array(powers), 0, 2_000, make_trace(3, 0, 2), rng, counts)
+    count_swaps(replicas, make_ladder(np.array(powers), 3), 0, 2_000, rng, counts)
     accepted = swap_probability(problem, powers, high, low, sign=-1.0)
     seen, law = np.array([2_000 - counts[0], counts[0]]), np.array([1 - accepted, accepted])
     with pytest.raises(AssertionError):

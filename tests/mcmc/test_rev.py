@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from outpoint.mcmc.dag import make_dag, mark_descendants
+from outpoint.mcmc.moves import REV
 from outpoint.mcmc.partition import copy_partition, make_partition
-from outpoint.mcmc.partition_chain import REV, change_dag, make_workspace
+from outpoint.mcmc.partition_chain import change_dag, make_workspace
 from outpoint.mcmc.trace import make_trace
 from tests.mcmc.laws import (
     Floats,

@@ -12,20 +12,20 @@ import pytest
 from numpy.typing import NDArray
 
 import outpoint as op
-from outpoint.mcmc import Settings, start_chain
-from outpoint.mcmc.partition_chain import Plan
+from outpoint.mcmc import Settings, make_chain
+from outpoint.mcmc.moves import MOVES
 from outpoint.mcmc.structure_chain import (
     StructureChain,
     make_structure_chain,
     run_structure_chain,
     start_structure_chain,
 )
-from outpoint.mcmc.trace import MOVES, make_trace
+from outpoint.mcmc.trace import Trace, make_trace
 from outpoint.scores import build_prior
 from outpoint.tables import build_table
 from outpoint.tables.view import TableView, view_table
 from tests.exact.problems import gaussian, random_scores
-from tests.mcmc.chains import summed_edges
+from tests.mcmc.chains import advance_taking_draws, summed_edges
 from tests.mcmc.laws import (
     Floats,
     Target,
@@ -131,10 +131,17 @@ def chain_at(view: TableView, dag: Bools, limit: int, with_reversals: bool) -> S
     return chain
 
 
-def plan_of(rev: float) -> Plan:
-    share = [0.0] * len(MOVES)
-    share[MOVES.index("rev")], share[MOVES.index("edge")] = rev, 1.0 - rev
-    return Plan(np.cumsum(share), 1, np.ones(1), 20, 1, 1)
+def run_chain(
+    view: TableView,
+    chain: StructureChain,
+    rev: float,
+    limits: tuple[int, bool],
+    trace: Trace,
+    n_steps: int,
+    rng: np.random.Generator,
+    recording: bool = False,
+) -> None:
+    run_structure_chain(view, chain, rev, *limits, 1, 1, trace, 0, n_steps, recording, rng)
 
 
 def adjacency_of(view: TableView, chain: StructureChain) -> Bools:
@@ -205,9 +212,7 @@ def test_more_nodes_than_bits_in_a_word(n):
         chain = chain_at(view, dag, 2, with_reversals)
         found = neighbours(dag, 2, with_reversals, candidate)
         assert chain.n_neighbours[0] == len(found)
-        run_structure_chain(
-            view, chain, plan_of(0.07), 2, with_reversals, make_trace(n, 0), 0, 3000, False, rng
-        )
+        run_chain(view, chain, 0.07, (2, with_reversals), make_trace(n, 0), 3000, rng)
         after = adjacency_of(view, chain)
         assert is_acyclic(after)
         assert (after <= candidate).all()
@@ -270,9 +275,7 @@ def recorded_states(
     chain = chain_at(view, start, limit, with_reversals)
     trace = make_trace(n, n_steps, n_candidates=view.candidates.shape[1])
     rng = np.random.default_rng(seed)
-    run_structure_chain(
-        view, chain, plan_of(rev), limit, with_reversals, trace, 0, n_steps, True, rng
-    )
+    run_chain(view, chain, rev, (limit, with_reversals), trace, n_steps, rng, recording=True)
     assert trace.attempts.sum() == n_steps
     assert trace.n_draws[0] == trace.n_edge_sums[0] == n_steps
     width = view.candidates.shape[1]
@@ -353,8 +356,8 @@ def test_counts_are_kept_up_to_date(rev):
     problem = Target.of(gaussian(5, max_parents=3))
     rng, trace = np.random.default_rng(5), make_trace(5, 0)
     chain = chain_at(problem.view, np.zeros((5, 5), dtype=bool), 3, True)
-    for step in range(300):
-        run_structure_chain(problem.view, chain, plan_of(rev), 3, True, trace, step, 1, False, rng)
+    for _ in range(300):
+        run_chain(problem.view, chain, rev, (3, True), trace, 1, rng)
         dag = adjacency_of(problem.view, chain)
         fresh = chain_at(problem.view, dag, 3, True)
         assert chain.n_neighbours[0] == fresh.n_neighbours[0]
@@ -370,18 +373,19 @@ def test_sampler_visits_dags_by_the_posterior(method, reversals):
     problem = problem_of(4, 2)
     settings = Settings(
         method=method,
+        start=np.zeros(4, dtype=np.uint32),
+        max_parents=2,
+        edge_reversals=reversals,
+        seed=3,
+        n_warmup=10_000,
         n_draws=3000,
         thin=100,
         edge_thin=100,
-        max_parents=2,
-        edge_reversals=reversals,
-        n_warmup=10_000,
     )
-    start = np.zeros(4, dtype=np.uint32)
-    chain = start_chain(problem.view, settings, start, np.random.default_rng(3))
-    chain.advance(310_000)
+    chain = make_chain(problem.view, settings)
+    drawn = advance_taking_draws(chain, 310_000)
     shift = 3 * np.arange(4)
-    codes = (chain.trace.masks.astype(np.int64) << shift).sum(axis=1)
+    codes = (drawn.masks.astype(np.int64) << shift).sum(axis=1)
     found = {
         int((masks_of(problem.view, dag).astype(np.int64) << shift).sum()): x
         for x, dag in enumerate(all_dags(4))

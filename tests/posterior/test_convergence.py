@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from outpoint.errors import OptionError
-from outpoint.posterior.convergence import assess, group_chains
+from outpoint.mcmc import SAMPLERS
+from outpoint.posterior.convergence import (
+    LEAST_MODE,
+    LEAST_PER_CHAIN,
+    LEAST_ROUND_TRIPS,
+    MISS_PROBABILITY,
+    Crossing,
+    assess,
+    group_chains,
+)
 
 NAMES = [f"x{i} -> y" for i in range(30)]
 
@@ -21,12 +30,23 @@ def judge(series, log_scores, n_edges, **options):
     return assess(series, NAMES[: series.shape[2]], log_scores, n_edges, **options)
 
 
+def crossed(*round_trips, free=(True, True, True, True)):
+    """Ladders that were crossed so often, in all or by chain."""
+    if len(round_trips) == 1:
+        round_trips = (round_trips[0] // 4,) * 4
+    return Crossing(tuple(round_trips), tuple(free))
+
+
 def test_converged():
     found = judge(*run())
     assert found.converged
-    assert found.verdict.startswith("converged: 4 chains agree on every edge (largest difference 0")
+    assert found.verdict.startswith(
+        "converged: the 4 chains agree on every edge (largest difference 0.03"
+    )
     assert f"R-hat at most {found.worst_rhat:.2f}" in found.verdict
-    assert f"at least {found.smallest_ess:.0f} effective draws)." in found.verdict
+    assert f"at least {found.smallest_ess:.0f} effective draws)," in found.verdict
+    assert found.verdict.endswith("judged by their agreement alone as this sampler has no ladder.")
+    assert found.crossing is None
     assert found.groups == ((0, 1, 2, 3),)
     assert found.n_disagreeing == 0
     assert found.largest_difference == pytest.approx(np.ptp(run()[0].mean(axis=1), axis=0).max())
@@ -48,7 +68,9 @@ def test_two_chains_in_one_mode_and_two_in_the_other():
     assert found.n_disagreeing == 4
     assert "chains 0 and 2 disagree with chains 1 and 3 on 4 edges (" in found.verdict
     assert found.verdict.count("against") == 3
-    assert "run longer (more steps) or use method 'mcmc'" in found.verdict
+    assert found.verdict.endswith("run longer (more steps or time) or use method 'mcmc'.")
+    ours = judge(*off([1, 3], [0, 1, 2, 3]), crossing=crossed(100))
+    assert ours.verdict.endswith("run longer (more steps or time).")
 
 
 def test_one_of_four_chains_is_named():
@@ -156,11 +178,11 @@ def test_a_single_chain_is_never_converged():
 
 
 def test_a_biased_method_is_never_converged():
-    found = judge(*run(), method_is_biased=True)
+    found = judge(*run(), bias=SAMPLERS["order"].bias)
     assert not found.converged
-    assert found.verdict.startswith("biased, although 4 chains agree")
-    assert "use method 'mcmc'" in found.verdict
-    worse = judge(*off([2], [0]), method_is_biased=True)
+    assert found.verdict.startswith("biased, although the 4 chains agree")
+    assert found.verdict.endswith("use method 'mcmc' for the posterior.")
+    worse = judge(*off([2], [0]), bias=SAMPLERS["order"].bias)
     assert worse.verdict.startswith("not converged: chain 2")
     assert "biased" in worse.verdict
 
@@ -228,6 +250,112 @@ def test_rare_edges_do_not_spoil_the_verdict():
     found = judge(series, *rest)
     assert found.converged
     assert (found.edges.status[10:] == "negligible").all()
+
+
+@pytest.mark.parametrize("levels", [(3e-4, 6e-4), (2e-4, 1.2e-3), (5e-4, 4e-3), (0.9998, 0.997)])
+def test_levels_that_nobody_can_tell_apart_are_no_disagreement(levels):
+    """Every chain stays at a value of its own, but all of them round to the same."""
+    rng = np.random.default_rng(7)
+    series, *rest = run()
+    for edge in range(10):
+        level = np.where(rng.permutation(4) < 2, *levels)
+        series[:, :, edge] = level[:, None] + 1e-4 * rng.random((4, 256))
+    found = judge(series, *rest)
+    assert found.converged, found.verdict
+    assert "against" not in found.verdict
+    assert found.worst_rhat < 1.05
+    assert set(found.edges.status[:10]) <= {"negligible", "precise"}
+
+
+def test_levels_that_differ_by_more_than_the_precision_are_a_disagreement():
+    series, *rest = run()
+    series[:, :, 0] = np.array([[0.001], [0.001], [0.012], [0.001]])
+    found = judge(series, *rest, crossing=crossed(100))
+    assert not found.converged
+    assert found.verdict == (
+        "not converged: every chain stays at a value of its own for 1 edge "
+        "(x0 -> y: 0.001 against 0.012); run longer (more steps or time)."
+    )
+
+
+# Whether agreement means something
+
+
+def test_the_number_of_round_trips():
+    """So many new starts miss a tenth of the posterior once in a hundred times, at most."""
+    assert (LEAST_ROUND_TRIPS, LEAST_PER_CHAIN) == (29, 3)
+    assert (LEAST_MODE, MISS_PROBABILITY) == (0.1, 0.01)
+    assert 0.9**29 <= 0.05 < 0.9**28
+
+
+@pytest.mark.parametrize("trips", [(11, 11, 11, 11), (3, 3, 3, 35), (500, 3, 40, 1000)])
+def test_enough_round_trips(trips):
+    found = judge(*run(), crossing=crossed(*trips))
+    assert found.converged
+    assert found.verdict.startswith("converged: the 4 chains agree on every edge")
+    assert found.verdict.endswith(f") after {sum(trips)} round trips of tempered replicas.")
+    assert found.crossing == crossed(*trips)
+    together = judge(*run(), crossing=crossed(*trips), begin_apart=False)
+    assert together.converged, "each trip is a new start"
+    assert together.verdict == found.verdict
+
+
+@pytest.mark.parametrize("trips", [(11, 11, 11, 10), (1000, 2, 900, 900), (1, 1, 1, 1)])
+def test_too_few_round_trips(trips):
+    found = judge(*run(), crossing=crossed(*trips))
+    assert not found.converged
+    assert found.verdict == (
+        "not converged: the chains agree, but their replicas made only "
+        f"{sum(trips)} round trips on their ladders ({min(trips)} in the chain with the fewest); "
+        "29 in all and 3 in each are needed to tell that no mode is missing; "
+        "run longer (more steps or time)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("trips", "who"),
+    [((90, 0, 90, 90), "chain 1"), ((0, 90, 0, 0), "chains 0, 2 and 3"), ((0,), "chains 0, 1, 2")],
+)
+def test_chains_without_a_round_trip_are_named(trips, who):
+    found = judge(*run(), crossing=crossed(*trips))
+    assert not found.converged
+    assert f"not converged: the chains agree, but the replicas of {who}" in found.verdict
+    assert "never crossed the ladder and back, so that all may sit in the same mode; run" in (
+        found.verdict
+    )
+
+
+@pytest.mark.parametrize(
+    ("free", "who"),
+    [((True, True, False, True), "chain 2"), ((False, True, True, False), "chains 0 and 3")],
+)
+def test_hottest_replicas_must_move_freely(free, who):
+    """However often the ladder was crossed: its end is no new start."""
+    found = judge(*run(), crossing=crossed(1000, free=free))
+    assert not found.converged
+    assert found.verdict == (
+        f"not converged: the chains agree, but the hottest replicas of {who} do not move freely, "
+        "so that all may have missed the same DAGs; run longer (more steps or time)."
+    )
+
+
+def test_a_common_start_without_a_ladder_shows_nothing():
+    found = judge(*run(), begin_apart=False)
+    assert not found.converged
+    assert found.verdict.startswith("unknown: the 4 chains agree on every edge (largest")
+    assert "but all of them began at the same DAG" in found.verdict
+    assert found.verdict.endswith("(no start option), or use method 'mcmc'.")
+    biased = judge(*run(), begin_apart=False, bias=SAMPLERS["order"].bias)
+    assert not biased.converged
+    assert biased.verdict.startswith("unknown: ")
+    assert "biased" in biased.verdict
+
+
+@pytest.mark.parametrize("begin_apart", [True, False])
+def test_a_disagreement_is_told_before_what_agreement_would_mean(begin_apart):
+    for crossing in (None, crossed(0), crossed(1000, free=(False,) * 4)):
+        found = judge(*off([2], [0]), crossing=crossing, begin_apart=begin_apart)
+        assert found.verdict.startswith("not converged: chain 2 disagrees with chains 0, 1 and 3")
 
 
 def test_no_edges_that_can_vary():

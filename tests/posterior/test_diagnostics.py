@@ -180,6 +180,18 @@ def test_tiny_noise_does_not_hide_that_chains_stay_apart():
     assert found.rhat == np.inf
 
 
+@pytest.mark.parametrize("apart", [0.0012, 0.005, 0.0099])
+def test_chains_that_stay_closer_than_the_precision_do_not_differ(apart):
+    """A difference that vanishes in the digits shown is no reason to run on."""
+    stay = np.repeat([[0.0003], [0.0003], [0.0003 + apart], [0.0003]], 50, axis=1)
+    found, status = only(stay + 1e-4 * noise(1, (4, 50)))
+    assert status == Status.PRECISE
+    assert found.is_precise
+    strict, status = only(stay, Limits(precision=0.5 * apart))
+    assert status == Status.DIFFERS
+    assert strict.rhat == np.inf
+
+
 def test_a_large_difference_between_means_differs():
     found, status = only(0.3 * noise() + [[0], [0], [0], [0.2]])
     assert status == Status.DIFFERS
@@ -201,7 +213,8 @@ def test_tiny_probabilities_with_rare_excursions_are_judged_by_the_excursions():
     rng = np.random.default_rng(3)
     levels = np.array([[1e-12], [1e-11], [1e-10], [1e-9]]) * (1 + rng.random((4, 512)))
     series = np.where(rng.random((4, 512)) < 0.02, 0.4, levels)
-    assert only(series)[1] == Status.OK
+    assert only(series)[1] == Status.PRECISE
+    assert only(series, Limits(precision=0.0))[1] == Status.OK
     assert only(series, Limits(tolerance=0.0, precision=0.0))[1] == Status.HIGH_RHAT
 
 
@@ -216,7 +229,7 @@ def test_rare_bursts_are_no_problem_once_the_mean_is_precise():
     assert numbers.rhat > 1.01
     assert numbers.ess < 100
     assert numbers.mcse < 0.01
-    assert status == Status.OK
+    assert status == Status.PRECISE
     assert only(series, Limits(precision=0.0))[1] in (Status.HIGH_RHAT, Status.LOW_ESS)
 
 

@@ -1,5 +1,6 @@
 """A sampled posterior: what it makes of its chains, and when it says that they can be trusted."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pandas as pd
 import pytest
 
 import outpoint as op
-from outpoint.mcmc import METHODS
+from outpoint.mcmc import SAMPLERS
 from outpoint.posterior import SampledPosterior
 from outpoint.runs import ChainRecord
 
@@ -17,10 +18,14 @@ NOTHING = op.Dataset(NAMES, np.zeros((1, 3)))
 SCORE = op.CustomScore(lambda child, parents: -float(len(parents)) - 0.1 * child)
 
 
-def from_chains(*chains: Any, method: str = "mcmc") -> SampledPosterior:
-    """A posterior whose chains consist of the given DAGs, each a list of edges."""
+def from_chains(*chains: Any, method: str = "mcmc", **parts: Any) -> SampledPosterior:
+    """A posterior whose chains consist of the given DAGs, each a list of edges.
+
+    ``parts`` are those of all records that are to be other ones.
+    """
     whole = op.learn(NOTHING, SCORE, method, steps=10, chains=1, seed=1)
     records = [record_of([op.Dag.from_edges(NAMES, edges) for edges in dags]) for dags in chains]
+    records = [replace(record, **parts) for record in records]
     return SampledPosterior(whole.info, NAMES, CANDIDATES, records)
 
 
@@ -39,11 +44,15 @@ def record_of(dags: list[op.Dag]) -> ChainRecord:
         edges=families.mean(axis=0),
         best_mask=masks[log_score.argmax()],
         best_log_score=float(log_score.max()),
+        start_mask=masks[0],
+        moves=("still", "hop", "rev"),
         attempts=counts,
         accepted=counts // 2,
-        swap_attempts=counts[:1],
-        swap_accepted=counts[:1],
-        power=np.ones(1),
+        power=np.array([1.0, 0.0]),
+        swap_attempts=np.array([10]),
+        swap_accepted=np.array([4]),
+        round_trips=50,
+        hot_memory=0.0,
         n_steps=len(dags),
         thin=1,
     )
@@ -175,7 +184,70 @@ def test_agreeing_chains():
     assert "biased" not in posterior.verdict
 
 
-@pytest.mark.parametrize("method", METHODS)
+AGREEING = [AB, CHAIN] * 100, [CHAIN, AB] * 100
+
+
+def test_counts_belong_to_the_names_of_the_record():
+    frame = from_chains(*AGREEING).acceptance()
+    assert frame.to_dict("records") == [
+        {"chain": chain, "move": "hop", "attempts": 10, "accepted": 5} for chain in (0, 1)
+    ]
+
+
+def test_ladder():
+    posterior = from_chains(*AGREEING)
+    assert posterior.round_trips == [50, 50]
+    assert posterior.diagnostics().attrs["round_trips"] == [50, 50]
+    frame = posterior.ladder()
+    assert list(frame.columns) == ["chain", "replica", "power", "swap_rate"]
+    assert frame["power"].tolist() == [1.0, 0.0, 1.0, 0.0]
+    assert frame["swap_rate"].tolist()[::2] == [0.4, 0.4]
+    assert frame["swap_rate"].isna().tolist() == [False, True, False, True]
+    without = from_chains(*AGREEING, method="partition")
+    assert without.round_trips is None
+    assert without.diagnostics().attrs["round_trips"] is None
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ({"round_trips": 22}, ""),
+        ({"round_trips": 21}, "made only 42 round trips"),
+        ({"round_trips": 0}, "the replicas of chains 0 and 1 never crossed"),
+        ({"hot_memory": 0.034}, ""),
+        ({"hot_memory": 0.037}, "the hottest replicas of chains 0 and 1 do not move freely"),
+        ({"hot_memory": 1.0}, "the hottest replicas of chains 0 and 1 do not move freely"),
+    ],
+    ids=str,
+)
+def test_agreeing_chains_must_have_crossed_their_ladders(parts, sentence):
+    """A sweep of 20 placements on 3 nodes leaves exp(-20 / 6) = 0.0357 of what there was."""
+    posterior = from_chains(*AGREEING, **parts)
+    assert posterior.converged == (not sentence)
+    assert sentence in posterior.verdict
+
+
+def test_agreeing_chains_without_a_ladder_must_have_begun_apart():
+    apart = from_chains(*AGREEING, method="partition")
+    assert apart.converged
+    assert "judged by their agreement alone" in apart.verdict
+    together = from_chains(*AGREEING, method="partition", start_mask=np.zeros(3, dtype=np.uint32))
+    assert not together.converged
+    assert together.verdict.startswith("unknown: ")
+    assert "began at the same DAG" in together.verdict
+
+
+def test_a_chain_is_frozen_if_its_state_never_changed():
+    """Placement always moves, and so do swaps with a replica that does."""
+    still = {"accepted": np.zeros(3, dtype=np.int64)}
+    swapping = from_chains(*AGREEING, **still)
+    assert swapping.converged
+    frozen = from_chains(*AGREEING, **still, swap_accepted=np.zeros(1, dtype=np.int64))
+    assert not frozen.converged
+    assert "no chain ever left the DAG it started from" in frozen.verdict
+
+
+@pytest.mark.parametrize("method", SAMPLERS)
 def test_a_single_chain_is_unknown(method):
     posterior = op.learn(NOTHING, SCORE, method, chains=1, steps=5000, seed=1)
     assert posterior.converged is False
@@ -201,7 +273,7 @@ def test_order_is_biased_even_if_its_chains_agree():
     assert "biased" in single.verdict
 
 
-@pytest.mark.parametrize("method", [method for method in METHODS if method != "order"])
+@pytest.mark.parametrize("method", [method for method in SAMPLERS if method != "order"])
 def test_unbiased_methods_do_not_say_biased(method):
     posterior = op.learn(NOTHING, SCORE, method, steps=60_000, seed=1)
     assert posterior.converged is True
@@ -241,8 +313,20 @@ def test_chains_that_have_never_moved_are_not_converged(method):
     assert posterior.acceptance()["accepted"].sum() == 0
     assert posterior.converged is False
     assert "no chain ever left the DAG it started from" in posterior.verdict
-    # From scattered starts, which are the default, they cannot agree either.
+    # From starts that are apart, which is the default, they cannot agree either.
     assert op.learn(NOTHING, score, method, steps=2000, seed=1).converged is False
+
+
+@pytest.mark.parametrize("method", ["structure", "partition"])
+@pytest.mark.parametrize("start", ["empty", "search"])
+def test_a_common_start_is_mentioned(method, start):
+    """Only where there is nothing else to go by."""
+    options: dict[str, Any] = {"steps": 60_000, "seed": 1}
+    together = op.learn(NOTHING, SCORE, method, start=start, **options)
+    assert not together.converged
+    assert together.verdict.startswith("unknown: the 4 chains agree")
+    assert op.learn(NOTHING, SCORE, method, **options).converged
+    assert op.learn(NOTHING, SCORE, "mcmc", start=start, seed=1).converged
 
 
 def test_limited_candidates_are_mentioned():

@@ -3,7 +3,7 @@
 import hashlib
 import io
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import xarray as xr
 import outpoint as op
 from outpoint.posterior import SampledPosterior, storage
 from outpoint.posterior.storage import SEAL
+from outpoint.runs import ChainRecord
 from tests.runs.problems import NUMBERS, Stopwatch, python
 
 SAMPLED: dict[str, dict[str, Any]] = {
@@ -98,6 +99,9 @@ def check_same_answers(one: op.Posterior, other: op.Posterior) -> None:
     np.testing.assert_array_equal(one.candidates, other.candidates)
     if isinstance(one, SampledPosterior) and isinstance(other, SampledPosterior):
         pd.testing.assert_frame_equal(one.acceptance(), other.acceptance())
+        pd.testing.assert_frame_equal(one.ladder(), other.ladder())
+        assert one.round_trips == other.round_trips
+        assert one.assessment.crossing == other.assessment.crossing
         np.testing.assert_array_equal(one.chain_edges, other.chain_edges)
         assert one.steps_per_chain == other.steps_per_chain
         assert one.largest_difference == other.largest_difference
@@ -119,16 +123,94 @@ def test_a_difference_would_be_seen(tmp_path: Path) -> None:
         check_same_answers(one, other)
 
 
-def test_counts_and_powers_are_kept(tmp_path: Path) -> None:
-    posterior = make("mcmc")
-    posterior.save(tmp_path / "posterior.nc")
-    loaded = op.load(tmp_path / "posterior.nc")
-    for record, again in zip(posterior.records, loaded.records, strict=True):
+def check_same_records(one: SampledPosterior, other: SampledPosterior) -> None:
+    for record, again in zip(one.records, other.records, strict=True):
+        assert record.moves == again.moves
         for name in storage.RECORD_DIMENSIONS:
             value, read = getattr(record, name), getattr(again, name)
             np.testing.assert_array_equal(value, read)
             assert type(value) is type(read)
             assert np.asarray(value).dtype == np.asarray(read).dtype
+
+
+@pytest.mark.parametrize("kind", ["mcmc", "partition", "structure+rev", "one draw"])
+def test_counts_and_powers_are_kept(kind: str, tmp_path: Path) -> None:
+    posterior = make(kind)
+    posterior.save(tmp_path / "posterior.nc")
+    check_same_records(posterior, op.load(tmp_path / "posterior.nc"))
+
+
+def test_everything_in_a_record_is_kept() -> None:
+    names = {field.name for field in fields(ChainRecord)}
+    assert names == {*storage.RECORD_DIMENSIONS, "moves"}
+
+
+def test_ladders_of_different_lengths(tmp_path: Path) -> None:
+    """Each chain has the ladder it has built, however short; one has none."""
+    posterior = make("mcmc")
+    rng = np.random.default_rng(1)
+    records = [
+        replace(
+            record,
+            power=np.append(np.linspace(1.0, 0.1, n_replicas)[:-1], 0.0 if n_replicas > 1 else 1.0),
+            swap_attempts=rng.integers(10, 20, n_replicas - 1),
+            swap_accepted=rng.integers(0, 10, n_replicas - 1),
+            round_trips=n_replicas * 7,
+            hot_memory=0.1 * n_replicas,
+        )
+        for n_replicas, record in zip((5, 2, 1, 9), posterior.records, strict=True)
+    ]
+    unlike = SampledPosterior(posterior.info, posterior.names, posterior.candidates, records)
+    unlike.save(tmp_path / "posterior.nc")
+    loaded = op.load(tmp_path / "posterior.nc")
+    assert isinstance(loaded, SampledPosterior)
+    check_same_records(unlike, loaded)
+    check_same_answers(unlike, loaded)
+    assert [len(record.power) for record in loaded.records] == [5, 2, 1, 9]
+    assert loaded.round_trips == [35, 14, 7, 63]
+    assert loaded.ladder().groupby("chain").size().tolist() == [5, 2, 1, 9]
+    loaded.save(tmp_path / "again.nc")
+    assert (tmp_path / "again.nc").read_bytes() == (tmp_path / "posterior.nc").read_bytes()
+
+
+def test_moves_have_their_own_names(content: bytes, tmp_path: Path) -> None:
+    """A file tells which moves its counts belong to: another program may have other ones."""
+    dataset = dataset_of(content)
+    moves = json.loads(dataset.attrs["moves"])
+    before = make("mcmc").acceptance()
+    backwards = dataset.assign_attrs(moves=json.dumps(moves[::-1]))
+    for name in ("attempts", "accepted"):
+        backwards[name] = (("chain", "move"), dataset[name].to_numpy()[:, ::-1])
+    loaded = loaded_from(backwards, tmp_path)
+    assert loaded.records[0].moves == tuple(moves[::-1])
+    columns = ["chain", "move"]
+    pd.testing.assert_frame_equal(
+        loaded.acceptance().sort_values(columns, ignore_index=True),
+        before.sort_values(columns, ignore_index=True),
+    )
+    more = dataset.drop_vars(["attempts", "accepted"])
+    more.attrs["moves"] = json.dumps(["hop", *moves])
+    for name, count in {"attempts": 12, "accepted": 5}.items():
+        values = np.insert(dataset[name].to_numpy(), 0, count, axis=1)
+        more[name] = (("chain", "move"), values)
+    frame = loaded_from(more, tmp_path).acceptance()
+    hops = frame[frame["move"] == "hop"]
+    assert hops["chain"].tolist() == [0, 1, 2, 3]
+    assert set(hops["attempts"]) == {12}
+    assert set(hops["accepted"]) == {5}
+    rest = frame[frame["move"] != "hop"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(rest, before)
+
+
+def loaded_from(dataset: xr.Dataset, place: Path) -> SampledPosterior:
+    (place / "forged.nc").write_bytes(sealed(dataset))
+    loaded = op.load(place / "forged.nc")
+    assert isinstance(loaded, SampledPosterior)
+    loaded.save(place / "again.nc")
+    again = op.load(place / "again.nc")
+    assert isinstance(again, SampledPosterior)
+    check_same_records(loaded, again)
+    return loaded
 
 
 def test_other_programs_can_read_it(tmp_path: Path) -> None:
@@ -271,11 +353,12 @@ def test_foreign_files(content: bytes, tmp_path: Path) -> None:
 def test_other_formats_and_missing_parts(content: bytes, tmp_path: Path) -> None:
     dataset = dataset_of(content)
     assert refusal_or_none(sealed(dataset), tmp_path) is None, "the forgery is good as such"
-    newer = dataset.assign_attrs(format=np.int64(2))
-    assert "has format 2 of another version" in refusal(sealed(newer), tmp_path)
-    for name in ("masks", "edges", "candidates"):
+    for number in (1, 3):
+        other = dataset.assign_attrs(format=np.int64(number))
+        assert f"has format {number} of another version" in refusal(sealed(other), tmp_path)
+    for name in ("masks", "edges", "candidates", "power", "round_trips", "start_mask"):
         assert "not a complete posterior" in refusal(sealed(dataset.drop_vars(name)), tmp_path)
-    for name in ("info", "names", "posterior", "is_complete"):
+    for name in ("info", "names", "posterior", "is_complete", "moves"):
         fewer = dataset.copy()
         del fewer.attrs[name]
         assert "not a complete posterior" in refusal(sealed(fewer), tmp_path)

@@ -167,10 +167,21 @@ def test_columns_without_information_are_left_out():
 
 
 def test_diagnostics_are_summarized():
+    """With the numbers of the verdict, not those of edges that are known precisely."""
+    page = render_report(sampled())
+    found = sampled().assessment
+    worst, least = found.worst_rhat_of, found.smallest_ess_of
+    assert f"<dd>{found.worst_rhat:.3f} ({escape(worst)})</dd>" in page
+    assert f"<dd>{found.smallest_ess:,.0f} ({escape(least)})</dd>" in page
+    trips = ", ".join(map(str, sampled().round_trips))
+    assert f"<dt>Round trips of each chain</dt><dd>{trips}</dd>" in page
+    replicas = ", ".join(str(len(record.power)) for record in sampled().records)
+    assert f"<dt>Tempered replicas of each chain</dt><dd>{replicas}</dd>" in page
+
+
+def test_statuses_are_counted():
     page = render_report(fabricated(6))
     frame = fabricated(6).diagnostics()
-    assert f"<dd>{frame['rhat'].max():.3f}</dd>" in page
-    assert f"<dd>{frame['ess'].min():.0f}</dd>" in page
     n_constant = (frame["status"] == "constant").sum()
     assert f"<dt>Edges with status “constant”</dt><dd>{n_constant} of 30</dd>" in page
     assert not re.search(r"\bnan\b", re.sub(r"<script.*?</script>", "", page, flags=re.S), re.I)

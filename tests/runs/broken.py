@@ -89,14 +89,14 @@ def halves_by_pieces() -> None:
     next_stop = ChainRunner._next_stop
 
     def careless(self: ChainRunner, target: int) -> int:
-        plan, self._plan = self._plan, _Closed(self._plan)  # type: ignore[assignment]
+        settings, self._settings = self._settings, _Closed(self._settings)  # type: ignore[assignment]
         stop = next_stop(self, target)
-        self._plan = plan
+        self._settings = settings
         return stop
 
     def halve_late(self: ChainRunner) -> None:
         self._draws.append(self._chain.take_draws())
-        if len(self._draws) >= 2 * self._plan.n_draws:
+        if len(self._draws) >= 2 * self._settings.n_draws:
             self._draws.halve()
             self._chain.thin *= 2
 
@@ -105,9 +105,9 @@ def halves_by_pieces() -> None:
 
 
 class _Closed:
-    """A plan that does not say that its length is unknown."""
+    """Settings that do not say that the length of the run is unknown."""
 
     open_ended = False
 
-    def __init__(self, plan: Any) -> None:
-        self.n_draws = plan.n_draws
+    def __init__(self, settings: Any) -> None:
+        self.n_draws = settings.n_draws

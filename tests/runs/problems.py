@@ -4,14 +4,17 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import outpoint as op
-from outpoint import sampling
-from outpoint.runs import driving, runner, teams
+from outpoint.mcmc import SAMPLERS
+from outpoint.posterior.assessment import assess_records
+from outpoint.runs import ChainRecord, driving, runner, teams
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,8 +59,23 @@ def use_short_rounds(patch: Any = None, *, steps: int = 200, seconds: float = 0.
     change(teams.ThreadTeam, "round_seconds", seconds)
     change(teams.WorkerTeam, "round_seconds", seconds)
     change(runner, "PIECE_SECONDS", seconds)
-    change(sampling, "PAPER_STEPS", USUAL_STEPS)
-    change(sampling, "DEFAULT_STEPS", {"mcmc": USUAL_STEPS})
+    use_usual_steps(patch)
+
+
+def use_usual_steps(patch: Any = None, steps: int = USUAL_STEPS) -> None:
+    """Another default length of all samplers."""
+    change = dict.__setitem__ if patch is None else patch.setitem
+    for name, sampler in list(SAMPLERS.items()):
+        change(SAMPLERS, name, replace(sampler, usual_steps=steps))
+
+
+def judge_by(patch: Any, rule: Callable[[Sequence[ChainRecord]], bool]) -> None:
+    """Let runs end by a rule of the test, whatever their chains are like."""
+
+    def judge(records: Sequence[ChainRecord], *rest: Any) -> Any:
+        return replace(assess_records(records, *rest), converged=rule(records))
+
+    patch.setattr("outpoint.sampling.assess_records", judge)
 
 
 def learn(case: str, out: Path | None = None, **options: Any) -> op.Posterior:

@@ -1,5 +1,6 @@
 """How long runs go on, and which draws they keep."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import outpoint as op
-from outpoint.mcmc import METHODS, SWEEP
+from outpoint.mcmc import SAMPLERS, SWEEP
 from outpoint.mcmc.trace import Draws
 from outpoint.posterior import SampledPosterior
 from outpoint.runs import ChainRecord, Progress
@@ -22,9 +23,16 @@ from tests.runs.problems import (
     Stopwatch,
     differing,
     interrupt,
+    judge_by,
     learn,
     same_draws,
 )
+
+START = np.zeros(5, dtype=np.uint32), np.zeros((5, 5), dtype=np.bool_)
+
+
+def options_of(method: str = "mcmc", **options: Any) -> SamplingOptions:
+    return SamplingOptions(sampler=SAMPLERS[method], max_parents=3, seed=1, **options)
 
 
 def sample(**options: Any) -> SampledPosterior:
@@ -39,7 +47,7 @@ def sample(**options: Any) -> SampledPosterior:
 
 @pytest.mark.parametrize("steps", [1, 19, 20, 21, 399, 401, 1234])
 def test_steps_are_kept_to(steps: int, short_rounds: pytest.MonkeyPatch) -> None:
-    for method in METHODS:
+    for method in SAMPLERS:
         posterior = sample(method=method, steps=steps, draws=10)
         assert [record.n_steps for record in posterior.records] == [steps, steps]
         assert posterior.n_draws == (9 if steps == 19 else min(10, steps))
@@ -67,7 +75,7 @@ def test_no_time_at_all_still_gives_some_draws(
     draws: int, short_rounds: pytest.MonkeyPatch
 ) -> None:
     short_rounds.setattr("outpoint.runs.driving.FIRST_ROUND", SWEEP)
-    for method in METHODS:
+    for method in SAMPLERS:
         posterior = sample(method=method, time=1e-9, draws=draws)
         record = posterior.records[0]
         assert record.n_steps >= 8 * (USUAL_STEPS // min(draws, USUAL_STEPS))
@@ -84,7 +92,7 @@ def test_steps_limit_the_time(short_rounds: pytest.MonkeyPatch) -> None:
 
 
 def test_more_time_continues_the_run(tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> None:
-    """Order MCMC is never said to have converged, so that its state is kept."""
+    """Order MCMC is never said to have converged, so that nothing else ends it."""
     out = tmp_path / "run"
     first = sample(method="order", time=0.1, out=out)
     with pytest.raises(op.OptionError, match="can be continued: do so with --resume"):
@@ -101,29 +109,21 @@ def test_more_time_continues_the_run(tmp_path: Path, short_rounds: pytest.Monkey
     assert same_draws(more, again), "nothing to do"
 
 
-def test_a_converged_run_is_complete(tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SampledPosterior, "converged", True)
-        sample(time=0.1, out=tmp_path / "run")
-    assert not (tmp_path / "run" / "checkpoint").exists()
-    with pytest.raises(op.OptionError, match="nothing to resume"):
-        sample(time=0.4, out=tmp_path / "run", resume=True)
-
-
 @pytest.mark.parametrize(
     ("steps", "draws", "thin"),
     [(1000, 1000, 1), (1999, 1000, 2), (100, 33, 3), (2500, 1000, 3), (50_000, 1000, 50)],
 )
 def test_draws_are_spread_over_the_run(steps: int, draws: int, thin: int) -> None:
     """Rather a few draws less than none of the second half of the run."""
-    options = SamplingOptions(method="mcmc", max_parents=3, seed=1, steps=steps, draws=draws)
-    assert options.settings.thin == thin
+    assert options_of(steps=steps, draws=draws).settings(*START).thin == thin
 
 
 def test_a_single_chain_is_not_prolonged() -> None:
     """It can never show that it has converged."""
-    assert SamplingOptions(method="mcmc", max_parents=3, seed=1, chains=1).budget.steps == 50_000
-    assert SamplingOptions(method="mcmc", max_parents=3, seed=1).budget.steps == 500_000
+    assert options_of(chains=1).budget.steps == 20_000
+    assert options_of().budget.steps == 500_000
+    assert options_of().budget.first_check == 20_000
+    assert options_of("partition").budget == Budget(steps=1_000_000)
 
 
 def test_no_candidates_are_refused() -> None:
@@ -181,13 +181,12 @@ def test_points_of_checks() -> None:
 def test_ends_at_the_first_check_that_says_so(short_rounds: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
-    def late(posterior: SampledPosterior) -> bool:
-        asked.append(posterior.steps_per_chain)
-        return posterior.steps_per_chain > 4000
+    def late(records: Sequence[ChainRecord]) -> bool:
+        asked.append(min(record.n_steps for record in records))
+        return asked[-1] > 4000
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SampledPosterior, "converged", property(late))
-        posterior = sample(until_converged=True)
+    judge_by(short_rounds, late)
+    posterior = sample(until_converged=True)
     points = check_steps(USUAL_STEPS, 4000)
     assert asked == points
     assert posterior.steps_per_chain == points[-1]
@@ -208,10 +207,10 @@ def test_time_limits_it_too(short_rounds: pytest.MonkeyPatch) -> None:
     assert posterior.steps_per_chain >= 100
 
 
-def test_a_hundred_times_the_usual_is_enough() -> None:
-    options = SamplingOptions(method="mcmc", max_parents=3, seed=1, until_converged=True)
-    assert options.budget.steps == 100 * 50_000
-    assert options.budget.first_check == 50_000
+def test_some_hundred_times_the_usual_is_enough() -> None:
+    options = options_of(until_converged=True)
+    assert options.budget.steps == 250 * 20_000
+    assert options.budget.first_check == 20_000
 
 
 @pytest.mark.parametrize("case", ["mcmc until converged", "structure until converged"])
@@ -245,9 +244,8 @@ def test_draws_of_a_run_of_unknown_length(
     spacing apart; then the first quarter is left out if the run took more than the usual steps.
     """
     options: dict[str, Any] = {"method": "structure", "chains": 2}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SampledPosterior, "converged", False)
-        found = sample(**options, until_converged=True, steps=steps, draws=draws)
+    judge_by(short_rounds, lambda records: False)
+    found = sample(**options, until_converged=True, steps=steps, draws=draws)
     expected = min(steps, USUAL_STEPS)
     base = expected // min(draws, expected)
     warmup = -(-(expected // 4) // SWEEP) * SWEEP
@@ -271,9 +269,8 @@ def test_draws_of_a_run_of_unknown_length(
 def test_edges_of_a_run_of_unknown_length(short_rounds: pytest.MonkeyPatch) -> None:
     """The first quarter of the batches is left out."""
     options: dict[str, Any] = {"method": "structure", "chains": 2, "draws": 1000}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SampledPosterior, "converged", False)
-        found = sample(**options, until_converged=True, steps=16_000)
+    judge_by(short_rounds, lambda records: False)
+    found = sample(**options, until_converged=True, steps=16_000)
     whole = sample(**options, steps=16_000, warmup=260)
     for record, known in zip(found.records, whole.records, strict=True):
         batches = known.edge_batches[len(known.edge_batches) // 4 :]
@@ -333,7 +330,7 @@ def test_interrupted_run(short_rounds: pytest.MonkeyPatch) -> None:
     assert not posterior.converged or "interrupted" in posterior.verdict
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SAMPLERS)
 def test_interrupted_at_any_time(method: str, short_rounds: pytest.MonkeyPatch) -> None:
     """Either there is nothing to return, or a posterior that answers everything."""
     outcomes = set()

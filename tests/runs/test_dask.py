@@ -66,6 +66,25 @@ def test_one_engine_continues_what_the_other_began(
     assert differing(tmp_path / "whole", tmp_path / "run") == []
 
 
+@pytest.mark.parametrize("first", ["threads", "dask"])
+def test_ladders_tuned_by_both_engines(
+    first: str, engine: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some tuning by one, some by the other; then a longer run of what has ended."""
+    monkeypatch.setattr(driving, "FIRST_ROUND", 400)
+    options: dict[str, Any] = {"n_candidates": 2, "max_parents": 2, "steps": 12_000}
+    longer = options | {"steps": 15_000}
+    learn("mcmc", tmp_path / "whole", **options)
+    engines = [{}, engine] if first == "threads" else [engine, {}]
+    interrupt("mcmc", tmp_path / "run", 400, **options, **engines[0])
+    interrupt("mcmc", tmp_path / "run", 1600, **options, **engines[1])
+    learn("mcmc", tmp_path / "run", **options, **engines[0])
+    assert differing(tmp_path / "whole", tmp_path / "run") == []
+    learn("mcmc", tmp_path / "whole", **longer)
+    learn("mcmc", tmp_path / "run", **longer, **engines[1])
+    assert differing(tmp_path / "whole", tmp_path / "run") == []
+
+
 class WorkerKiller(Thread):
     """Kills workers that have a task, one after the other."""
 

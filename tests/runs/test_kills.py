@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.runs.problems import CASES, python
+import outpoint as op
+from tests.runs.problems import CASES, learn, python
 
 WRITE = "outpoint.runs.runner:write_checkpoint"
 APPEND = "outpoint.runs.draws:FileDraws._write"
@@ -24,7 +25,7 @@ WINDOWS: dict[str, list[list[Any]]] = {
         [WRITE, 2, False],  # one chain has a checkpoint, the others have none
         [WRITE, 20, False],  # draws are on the disk, the checkpoint is not
         ["outpoint.posterior.files:Path.replace", 3, True],  # the report made, two files in place
-        ["outpoint.learning:remove_checkpoints", 1, False],
+        [PUBLISH, 1, True],  # all files in place, the process still there
     ],
     "structure until converged": [
         ["halving", 1, True],
@@ -40,7 +41,6 @@ MORE_WINDOWS: dict[str, list[list[Any]]] = {
         ["outpoint.runs.draws:FileDraws.flush", 30, True],
         [APPEND, 37, True],
         [PUBLISH, 1, False],  # all files written, none in its place
-        [PUBLISH, 1, True],
         [REMOVE_TREE, 1, False],
     ],
     "structure until converged": [
@@ -88,7 +88,7 @@ def check_windows(place: Path, case: str, deaths: list[list[Any]]) -> dict[str, 
     for window in windows.values():
         assert window["different"] == []
         assert [name for name in window["now"] if name.startswith(".")] == []
-        assert ("checkpoint" in window["now"]) == ("until_converged" in CASES[case])
+        assert "checkpoint/run.checkpoint" in window["now"], "it can be continued"
     return windows
 
 
@@ -111,18 +111,30 @@ def test_deaths_in_more_critical_moments(tmp_path: Path, case: str) -> None:
     check_windows(tmp_path, case, MORE_WINDOWS[case])
 
 
-@pytest.mark.long
-def test_a_killed_removal_leaves_a_complete_run(tmp_path: Path) -> None:
+class Death(BaseException):
+    """As far as the program can tell."""
+
+
+def test_a_killed_removal_leaves_nothing_to_continue(
+    tmp_path: Path, short_rounds: pytest.MonkeyPatch
+) -> None:
     """The state of a run goes as a whole: half of it could not be continued."""
-    words = json.dumps(
-        {"case": "mcmc", "directory": str(tmp_path), "windows": [[REMOVE_TREE, 2, False]]}
-    )
-    done = python("-m", "tests.runs.killing", words)
-    assert done.returncode != 0
-    assert "is complete: there is nothing to resume" in done.stderr
-    run = tmp_path / "run-0"
+    run = tmp_path / "run"
+    learn("partition", run)
+
+    def die(*_: Any, **__: Any) -> None:
+        raise Death
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("outpoint.runs.manifest.shutil.rmtree", die)
+        with pytest.raises(Death):
+            learn("partition", run, resume=False, overwrite=True)
     assert not (run / "checkpoint").exists()
     assert (run / "summary.json").exists()
+    with pytest.raises(op.OptionError, match="has left nothing that could be resumed"):
+        learn("partition", run)
+    learn("partition", run, resume=False, overwrite=True)
+    assert not list(run.glob(".*"))
 
 
 FAULTS: dict[str, tuple[str, dict[str, Any]]] = {

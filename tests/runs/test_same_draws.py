@@ -3,12 +3,13 @@
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import outpoint as op
-from outpoint.posterior import SampledPosterior
+from outpoint.runs import ChainRecord
 from outpoint.runs.runner import ChainRunner
 from tests.runs.broken import random_pieces
 from tests.runs.problems import (
@@ -18,6 +19,7 @@ from tests.runs.problems import (
     differing,
     environment,
     interrupt,
+    judge_by,
     learn,
     same_draws,
     use_short_rounds,
@@ -82,14 +84,13 @@ def test_chains_are_judged_at_the_same_step(
     learn(case, tmp_path / "whole")
     interrupt(case, tmp_path / "run", 4000)
     (tmp_path / "run" / "checkpoint" / "chain-1.checkpoint").unlink()
-    converged = SampledPosterior.converged.fget
     judged = []
 
-    def watched(posterior: SampledPosterior) -> bool:
-        judged.append({record.n_steps for record in posterior.records})
-        return bool(converged(posterior))
+    def never(records: Sequence[ChainRecord]) -> bool:
+        judged.append({record.n_steps for record in records})
+        return False
 
-    short_rounds.setattr(SampledPosterior, "converged", property(watched))
+    judge_by(short_rounds, never)
     learn(case, tmp_path / "run")
     assert all(len(steps) == 1 for steps in judged)
     assert min(judged[0]) >= 4000 - 260
@@ -98,6 +99,7 @@ def test_chains_are_judged_at_the_same_step(
 
 SCRIPT = """
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tests.runs.problems import learn, use_short_rounds
 use_short_rounds(steps=300)

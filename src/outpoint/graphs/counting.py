@@ -24,11 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import product
+from itertools import accumulate, product
 from math import comb, factorial, prod
 from operator import index
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outpoint.errors import OptionError
 from outpoint.graphs.layers import BoolArray
@@ -121,6 +122,22 @@ def count_dags_by_outpoints(n_nodes: int) -> tuple[int, ...]:
     n = validate_count(n_nodes, "the number of nodes")
     counts = layer_counts(n)
     return tuple(comb(n, k) * counts.after(0, n - k) for k in range(1, n + 1))
+
+
+def partition_size_law(n_nodes: int) -> NDArray[np.float64]:
+    """How large the first layer of a uniformly drawn labelled partition is.
+
+    Entry [m, k] is the probability that the first layer of m nodes has at most k of them. There are
+    a(m) = sum over k of C(m, k) a(m - k) labelled partitions of m nodes, the Fubini numbers.
+    """
+    counts = [1]
+    law = np.ones((n_nodes + 1, n_nodes + 1))
+    for m in range(1, n_nodes + 1):
+        terms = [comb(m, k) * counts[m - k] for k in range(1, m + 1)]
+        counts.append(sum(terms))
+        law[m, 0] = 0.0
+        law[m, 1 : m + 1] = [done / counts[m] for done in accumulate(terms)]
+    return law
 
 
 def count_dags_per_partition(sizes: Sequence[int]) -> int:

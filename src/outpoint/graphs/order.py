@@ -148,3 +148,24 @@ def _count_in_component(parent_masks: Sequence[int], component: int, max_states:
             )
         orders = larger
     return orders[component]
+
+
+def random_order(
+    required: npt.NDArray[np.bool_], rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """A random order, parents first, in which all ``required`` edges [parent, child] point forward.
+
+    Without such edges every order is equally likely.
+    """
+    n = len(required)
+    n_missing = required.sum(axis=0)
+    waiting = [int(v) for v in rng.permutation(n) if n_missing[v] == 0]
+    order = np.empty(n, dtype=np.int64)
+    for place in range(n):
+        node = waiting.pop(int(rng.integers(len(waiting))))
+        order[place] = node
+        for child in np.flatnonzero(required[node]):
+            n_missing[child] -= 1
+            if n_missing[child] == 0:
+                waiting.append(int(child))
+    return order

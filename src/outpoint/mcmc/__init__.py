@@ -1,14 +1,18 @@
 """Markov chains over DAGs: the samplers of the paper, and the combination that beats them."""
 
-from outpoint.mcmc.chain import SWEEP, Chain, Settings
-from outpoint.mcmc.samplers import METHODS, check_method, is_possible, start_chain
+from outpoint.mcmc.chain import ROOM, SWEEP, Chain
+from outpoint.mcmc.samplers import SAMPLERS, check_method, is_possible, make_chain
+from outpoint.mcmc.samplers.base import Sampler
+from outpoint.mcmc.settings import Settings
 
 __all__ = [
-    "METHODS",
+    "ROOM",
+    "SAMPLERS",
     "SWEEP",
     "Chain",
+    "Sampler",
     "Settings",
     "check_method",
     "is_possible",
-    "start_chain",
+    "make_chain",
 ]

@@ -3,38 +3,21 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.mcmc.partition_chain import Plan
+from outpoint.mcmc.replicas import Ladder
+from outpoint.mcmc.settings import Masks, Settings
 from outpoint.mcmc.trace import Draws, make_trace
 from outpoint.tables.view import TableView
 
 SWEEP = 20
 """Steps between swaps of replicas; also placements per block of reversals."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How to sample: the method, its moves, and what to keep.
-
-    The first ``n_warmup`` steps tune and are not recorded. A draw is kept every ``thin`` steps;
-    there is room for ``n_draws`` of them until they are taken away.
-    """
-
-    method: str
-    moves: Any = None
-    n_warmup: int = 0
-    n_draws: int
-    thin: int
-    edge_thin: int
-    max_parents: int
-    edge_reversals: bool = True
-    order_steps: int = 0
-    best_of_orders: bool = False
+ROOM = 1000
+"""Draws a chain holds at most before they are taken away."""
 
 
 class Chain(ABC):
@@ -46,44 +29,39 @@ class Chain(ABC):
     """
 
     def __init__(
-        self, view: TableView, settings: Settings, plan: Plan, rng: np.random.Generator
+        self,
+        view: TableView,
+        settings: Settings,
+        start: Masks,
+        rng: np.random.Generator,
     ) -> None:
         n, n_candidates = view.candidates.shape
+        self.start = start
         self.step = 0
         self.n_warmup = settings.n_warmup
-        self.trace = make_trace(n, settings.n_draws, len(plan.power), n_candidates)
+        self.thin = settings.thin
+        self.trace = make_trace(n, min(ROOM, max(SWEEP, settings.n_draws)), n_candidates)
         self._view = view
-        self._plan = plan
         self._rng = rng
-        tenths = [settings.n_warmup * i // 10 // SWEEP * SWEEP for i in range(1, 10)]
-        self._tuning_steps = sorted({*tenths, settings.n_warmup} - {0})
+        self._tuning_steps = [settings.n_warmup] if settings.n_warmup else []
 
     @property
-    def thin(self) -> int:
-        """Steps from one kept draw to the next."""
-        return self._plan.thin
-
-    @thin.setter
-    def thin(self, thin: int) -> None:
-        self._plan = self._plan._replace(thin=thin)
-
-    @property
-    def power(self) -> NDArray[np.float64]:
-        """The ladder of powers of the replicas."""
-        return self._plan.power
+    def ladder(self) -> Ladder | None:
+        """The tempered replicas, of chains that have some."""
+        return None
 
     def shorten_warm_up(self, n_warmup: int) -> None:
         """Let the warm-up end at this step, which must not lie behind."""
         if not self.step <= n_warmup <= self.n_warmup:
             raise ValueError(f"the warm-up cannot end at step {n_warmup}")
         self.n_warmup = n_warmup
-        self._tuning_steps = sorted({*self._tuning_steps, n_warmup} - {0})
-        self._tuning_steps = [step for step in self._tuning_steps if step <= n_warmup]
-        if self.step == n_warmup:
+        is_tuned = self.step in self._tuning_steps
+        self._end_tuning_at(n_warmup)
+        if self.step == n_warmup and not is_tuned:
             self._tune_now()
 
     def advance(self, n_steps: int) -> None:
-        """Take steps; what can be tuned is tuned at each tenth of the warm-up, and then left."""
+        """Take steps; what can be tuned is tuned at some steps of the warm-up, and then left."""
         target = self.step + n_steps
         while self.step < target:
             stop = min([target, *(step for step in self._tuning_steps if step > self.step)])
@@ -107,24 +85,21 @@ class Chain(ABC):
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """All that ``restore`` needs to go on bit for bit, draws that were not taken excepted."""
         arrays = {name: array.copy() for name, array in self._arrays().items()}
-        counters = [self.step, self.n_warmup, self._plan.thin, self._plan.block]
-        arrays["counters"] = np.array(counters)
-        arrays["power"] = self._plan.power.copy()
+        arrays["counters"] = np.array([self.step, self.n_warmup, self.thin])
         generator = json.dumps(self._rng.bit_generator.state).encode()
         arrays["generator"] = np.frombuffer(generator, dtype=np.uint8).copy()
         return arrays
 
     def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> None:
         """Continue from a snapshot of a chain with the same view and settings."""
+        self._fit(snapshot)
         for name, array in self._arrays().items():
             saved = snapshot[name]
             if saved.shape != array.shape or saved.dtype != array.dtype:
                 raise ValueError(f"{name} has another shape")
             array[...] = saved
-        self.step, self.n_warmup, thin, block = snapshot["counters"].tolist()
-        self._tuning_steps = [step for step in self._tuning_steps if step <= self.n_warmup]
-        power = np.array(snapshot["power"], dtype=np.float64)
-        self._plan = self._plan._replace(power=power, thin=thin, block=block)
+        self.step, self.n_warmup, self.thin = snapshot["counters"].tolist()
+        self._end_tuning_at(self.n_warmup)
         self._rng.bit_generator.state = json.loads(snapshot["generator"].tobytes())
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -134,18 +109,20 @@ class Chain(ABC):
             del kept[buffer]
         return {f"trace.{name}": array for name, array in kept.items()} | self._state_arrays()
 
-    def _counts(self) -> tuple[NDArray[np.int64], ...]:
-        trace = self.trace
-        return trace.attempts, trace.accepted, trace.swap_attempts, trace.swap_accepted
+    def _end_tuning_at(self, n_warmup: int) -> None:
+        steps = {*self._tuning_steps, n_warmup} - {0}
+        self._tuning_steps = sorted(step for step in steps if step <= n_warmup)
 
     def _tune_now(self) -> None:
-        if self.step in self._tuning_steps:
-            self._tune(self._tuning_steps.index(self.step))
-        for counts in self._counts():
-            counts[:] = 0
+        self._tune()
+        self.trace.attempts[:] = 0
+        self.trace.accepted[:] = 0
 
-    def _tune(self, part: int) -> None:  # noqa: B027 -- most chains have nothing to tune
-        """Adapt to what the counts say, after this part of the warm-up."""
+    def _tune(self) -> None:  # noqa: B027 -- most chains have nothing to tune
+        """Adapt to what the counts say since the last time."""
+
+    def _fit(self, snapshot: Mapping[str, NDArray[Any]]) -> None:  # noqa: B027 -- most are fixed
+        """Make room for the state of a snapshot, if its size is not fixed."""
 
     @abstractmethod
     def _state_arrays(self) -> dict[str, NDArray[Any]]:

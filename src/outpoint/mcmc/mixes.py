@@ -7,20 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.errors import OptionError
-from outpoint.mcmc.trace import MOVES
+from outpoint.mcmc.moves import MOVES, PARTITION_MOVES
 
-PARTITION_MOVES = (
-    "split_join",
-    "node_move",
-    "swap_any",
-    "swap_adjacent",
-    "node_gibbs",
-    "rev",
-    "parents",
-)
-STILL = 0.01
-REV = 0.07
-PARENTS = 0.05
+STILL_SHARE = 0.01
+REV_SHARE = 0.07
+PARENTS_SHARE = 0.05
 """Share of steps that draw a node's parents anew, where required edges make them necessary."""
 
 

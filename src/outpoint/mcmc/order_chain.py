@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.mcmc.dag import DagState, make_dag, set_parents
 from outpoint.mcmc.metropolis import accepts
+from outpoint.mcmc.moves import STILL, SWAP_ANY
 from outpoint.mcmc.sums import allowed_mask, log_sum_any, sample_any
-from outpoint.mcmc.trace import MOVES, next_edge_row, record_dag
-
-STILL, SWAP_ANY = MOVES.index("still"), MOVES.index("swap_any")
+from outpoint.mcmc.trace import next_edge_row, record_dag
 
 
 class OrderChain(NamedTuple):
@@ -54,14 +53,19 @@ def score_order(view, chain):
 
 
 @kernel
-def run_order_chain(view, chain, plan, trace, first_step, n_steps, recording, rng):
-    """Take ``n_steps`` steps: swap any two nodes, or two adjacent ones, or stay."""
-    view, chain, plan, trace = borrowed(view), borrowed(chain), borrowed(plan), borrowed(trace)
+def run_order_chain(
+    view, chain, moves, thin, edge_thin, trace, first_step, n_steps, recording, rng
+):
+    """Take ``n_steps`` steps: swap any two nodes, or two adjacent ones, or stay.
+
+    ``moves`` are the summed probabilities of the moves in the order of ``MOVES``.
+    """
+    view, chain, moves, trace = borrowed(view), borrowed(chain), borrowed(moves), borrowed(trace)
     n = chain.order.size
     for step in range(first_step + 1, first_step + n_steps + 1):
         pick = rng.random()
         move = 0
-        while pick >= plan.cumulative[move]:
+        while pick >= moves[move]:
             move += 1
         trace.attempts[move] += 1
         if move != STILL:
@@ -75,9 +79,9 @@ def run_order_chain(view, chain, plan, trace, first_step, n_steps, recording, rn
                 view, chain, min(first, second), max(first, second), rng
             )
         if recording:
-            if step % plan.edge_thin == 0:
+            if step % edge_thin == 0:
                 _add_edges(view, chain, trace)
-            if step % plan.thin == 0:
+            if step % thin == 0:
                 _record(view, chain, trace, rng)
 
 

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.mcmc.dag import DagState, copy_dag, find_layers, make_dag, set_parents
 from outpoint.mcmc.metropolis import log_uniform
+from outpoint.mcmc.moves import EDGE, REV
 from outpoint.mcmc.moves.rev import Reversal, make_reversal, reverse_edge
-from outpoint.mcmc.trace import MOVES, add_edges_of_dag, record_dag, remember_best
-
-EDGE, REV = MOVES.index("edge"), MOVES.index("rev")
+from outpoint.mcmc.trace import add_edges_of_dag, record_dag, remember_best
 
 
 class Neighbourhood(NamedTuple):
@@ -77,12 +76,23 @@ def start_structure_chain(view, chain, masks, max_parents, with_reversals):
 
 @kernel
 def run_structure_chain(
-    view, chain, plan, max_parents, with_reversals, trace, first_step, n_steps, recording, rng
+    view,
+    chain,
+    rev,
+    max_parents,
+    with_reversals,
+    thin,
+    edge_thin,
+    trace,
+    first_step,
+    n_steps,
+    recording,
+    rng,
 ):
-    """Take ``n_steps`` steps."""
-    view, chain, plan, trace = borrowed(view), borrowed(chain), borrowed(plan), borrowed(trace)
+    """Take ``n_steps`` steps, a share ``rev`` of them by the REV move."""
+    view, chain, trace = borrowed(view), borrowed(chain), borrowed(trace)
     for step in range(first_step + 1, first_step + n_steps + 1):
-        if rng.random() < plan.cumulative[REV] - plan.cumulative[REV - 1]:
+        if rng.random() < rev:
             trace.attempts[REV] += 1
             if reverse_edge(view, chain.dag, chain.reversal, rng):
                 trace.accepted[REV] += 1
@@ -96,9 +106,9 @@ def run_structure_chain(
                 trace.accepted[EDGE] += 1
                 remember_best(trace, chain.dag)
         if recording:
-            if step % plan.edge_thin == 0:
+            if step % edge_thin == 0:
                 add_edges_of_dag(trace, chain.dag)
-            if step % plan.thin == 0:
+            if step % thin == 0:
                 total = 0.0
                 for node in range(chain.dag.log_score.size):
                     total += chain.dag.log_score[node]

@@ -11,21 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import inlined
+from outpoint.mcmc.moves import MOVES
 from outpoint.tables.bits import skip_bit
 from outpoint.tables.logspace import log_add
-
-MOVES = (
-    "still",
-    "split_join",
-    "node_move",
-    "swap_any",
-    "swap_adjacent",
-    "node_gibbs",
-    "rev",
-    "edge",
-    "parents",
-)
-"""Everything a chain can do in a step, in the order of the counts."""
 
 EDGE_ROWS = 512
 """Most batches of edge probabilities."""
@@ -63,13 +51,9 @@ class Trace(NamedTuple):
     best_log_score: NDArray[np.float64]
     attempts: NDArray[np.int64]
     accepted: NDArray[np.int64]
-    swap_attempts: NDArray[np.int64]
-    swap_accepted: NDArray[np.int64]
 
 
-def make_trace(
-    n_nodes: int, n_draws: int, n_replicas: int = 1, n_candidates: int | None = None
-) -> Trace:
+def make_trace(n_nodes: int, n_draws: int, n_candidates: int | None = None) -> Trace:
     """An empty trace with room for ``n_draws`` draws; all other nodes are candidates by default."""
     n_candidates = n_nodes - 1 if n_candidates is None else n_candidates
     return Trace(
@@ -84,8 +68,6 @@ def make_trace(
         best_log_score=np.full(1, -np.inf),
         attempts=np.zeros(len(MOVES), dtype=np.int64),
         accepted=np.zeros(len(MOVES), dtype=np.int64),
-        swap_attempts=np.zeros(n_replicas, dtype=np.int64),
-        swap_accepted=np.zeros(n_replicas, dtype=np.int64),
     )
 
 

@@ -1,16 +1,24 @@
-"""The verdict on a run: whether its chains can be trusted, and if not, which ones and why.
+"""The verdict on a run: whether its chains agree, whether that means something, and if not, why.
 
 A run has converged if there are at least two chains, none of them stayed where it started, the
 method is unbiased, no two chains differ by more than ``max_difference`` in the probability of an
-edge, and for the log score, the number of edges and every edge whose mean is not known precisely,
+edge, for the log score, the number of edges and every edge whose mean is not known precisely,
 R-hat and the effective draws keep to the :class:`~outpoint.posterior.diagnostics.Limits`, and no
 chain jumps at its end.
+
+Chains that sit in one mode agree, too. So there is one more condition. Chains with tempered
+replicas must have crossed their ladders: every round trip of a replica, from the posterior to a
+place where it moves freely and back, is a new start, and if a mode holds a share of at least
+``LEAST_MODE`` of the posterior, so many new starts miss it with a probability of at most
+``MISS_PROBABILITY``. The hottest replicas must be measured to move freely. Chains without a ladder
+must at least have begun at different DAGs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import ceil, log
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,12 +37,24 @@ from outpoint.posterior.diagnostics import (
 SCORE_TOLERANCE = 1e-6
 """Log scores closer than this are the same."""
 
-RUN_LONGER = "run longer (more steps)"
+LEAST_MODE = 0.1
+MISS_PROBABILITY = 0.05
+LEAST_ROUND_TRIPS = ceil(log(MISS_PROBABILITY) / log(1.0 - LEAST_MODE))
+"""Round trips of all chains together: (1 - LEAST_MODE) to this power is MISS_PROBABILITY."""
+
+LEAST_PER_CHAIN = 3
+"""Round trips of each chain."""
+
+RUN_LONGER = "run longer (more steps or time)"
 OTHER_METHOD = f"{RUN_LONGER} or use method 'mcmc'"
-ORDER_BIAS = (
-    "Order MCMC is biased towards DAGs with many linear extensions, however long it runs: use "
-    "method 'mcmc' for the posterior."
-)
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """What is known of the ladders of tempered replicas, by chain: round trips, free movement."""
+
+    round_trips: tuple[int, ...]
+    hottest_is_free: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
@@ -45,6 +65,7 @@ class Assessment:
     from 0, as in the draws. ``worst_rhat`` and ``smallest_ess`` are those of the log score, the
     number of edges and all edges whose means are not known precisely, None if there are none;
     ``largest_difference`` is None for a single chain. ``edges`` has the diagnostics of every edge.
+    ``crossing`` is None for samplers without a ladder.
     """
 
     converged: bool
@@ -59,6 +80,7 @@ class Assessment:
     smallest_ess: float | None
     smallest_ess_of: str | None
     edges: SeriesDiagnostics
+    crossing: Crossing | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +97,9 @@ class _Evidence:
     groups: tuple[tuple[int, ...], ...]
     frozen: tuple[int, ...]
     limits: Limits
-    advice: str = RUN_LONGER
+    crossing: Crossing | None
+    begin_apart: bool
+    advice: str
 
 
 def assess(
@@ -85,33 +109,42 @@ def assess(
     n_edges: ArrayLike,
     *,
     frozen_chains: Iterable[int] = (),
-    method_is_biased: bool = False,
-    method_is_best: bool = False,
+    crossing: Crossing | None = None,
+    begin_apart: bool = True,
+    bias: str = "",
     limits: Limits | None = None,
 ) -> Assessment:
     """Judge a run.
 
     ``edge_series`` (chain, batch, edge) are batch means of the edges named ``edge_names`` (such
     as ``"rm -> medv"``), ``log_scores`` and ``n_edges`` (chain, draw) those of the DAGs drawn.
-    ``frozen_chains`` are the chains that never accepted a move; only a method that is not the best
-    one is advised against.
+    ``frozen_chains`` are the chains whose state never changed. ``crossing`` tells of the ladders of
+    samplers that have some, ``begin_apart`` whether chains began at different DAGs, and ``bias``
+    what is wrong with a sampler however long it runs.
     """
-    limits = limits or Limits()
-    evidence = _gather(edge_series, edge_names, log_scores, n_edges, frozen_chains, limits)
-    evidence = replace(evidence, advice=RUN_LONGER if method_is_best else OTHER_METHOD)
+    evidence = _gather(
+        edge_series, edge_names, log_scores, n_edges, frozen_chains, limits or Limits()
+    )
+    evidence = replace(
+        evidence,
+        crossing=crossing,
+        begin_apart=begin_apart,
+        advice=OTHER_METHOD if crossing is None else RUN_LONGER,
+    )
+    limits = evidence.limits
     n_chains = len(evidence.means)
     problem = _first_problem(evidence)
     if problem:
         verdict = problem
-    elif method_is_biased:
+    elif bias:
         verdict = f"biased, although {_agreement(evidence)}."
     else:
         verdict = f"converged: {_agreement(evidence)}.{_recommendation(evidence)}"
-    if method_is_biased:
-        verdict += f" {ORDER_BIAS}"
+    if bias:
+        verdict += f" {bias}"
     worst, least = _extreme(evidence.rhat, np.nanargmax), _extreme(evidence.ess, np.nanargmin)
     return Assessment(
-        converged=not problem and not method_is_biased,
+        converged=not problem and not bias,
         verdict=verdict,
         n_chains=n_chains,
         groups=evidence.groups,
@@ -122,7 +155,8 @@ def assess(
         worst_rhat_of=None if worst is None else evidence.names[worst],
         smallest_ess=None if least is None else float(evidence.ess[least]),
         smallest_ess_of=None if least is None else evidence.names[least],
-        edges=evidence.edges,
+        edges=_as_judged(evidence.edges),
+        crossing=crossing,
     )
 
 
@@ -146,9 +180,7 @@ def _gather(
     edges = diagnose(series, limits)
     of_scalars = [diagnose(v[:, :, None], Limits(tolerance=SCORE_TOLERANCE)) for v in scalars]
 
-    def judged(values: Floats) -> Floats:
-        return np.where(edges.is_precise, np.nan, values)
-
+    judged = _as_judged(edges)
     means = series.mean(axis=1)
     return _Evidence(
         names=(*edge_names, "the log score", "the number of edges"),
@@ -156,11 +188,25 @@ def _gather(
         means=means,
         log_scores=scalars[0],
         edges=edges,
-        rhat=np.concatenate([judged(edges.rhat), *(d.rhat for d in of_scalars)]),
-        ess=np.concatenate([judged(edges.ess), *(d.ess for d in of_scalars)]),
+        rhat=np.concatenate([judged.rhat, *(d.rhat for d in of_scalars)]),
+        ess=np.concatenate([judged.ess, *(d.ess for d in of_scalars)]),
         groups=group_chains(means, limits.max_difference),
         frozen=tuple(sorted(int(chain) for chain in frozen_chains)),
         limits=limits,
+        crossing=None,
+        begin_apart=True,
+        advice=RUN_LONGER,
+    )
+
+
+def _as_judged(edges: SeriesDiagnostics) -> SeriesDiagnostics:
+    """R-hat and effective draws only where they count: where the mean is not known precisely."""
+
+    def judged(values: Floats) -> Floats:
+        return np.where(edges.is_precise, np.nan, values)
+
+    return edges._replace(
+        rhat=judged(edges.rhat), ess=judged(edges.ess), ess_tail=judged(edges.ess_tail)
     )
 
 
@@ -211,7 +257,13 @@ def _first_problem(evidence: _Evidence) -> str:
         return f"not converged: {_disagreement(evidence)}; {evidence.advice}."
     if evidence.edges.status.size and evidence.edges.status.flat[0] == Status.SHORT:
         return f"unknown: {n_batches} batches are too few to judge; {RUN_LONGER}."
-    return _stuck_apart(evidence) or _late(evidence) or _rhat_or_ess(evidence)
+    return (
+        _stuck_apart(evidence)
+        or _late(evidence)
+        or _rhat_or_ess(evidence)
+        or _not_crossed(evidence)
+        or _begun_together(evidence)
+    )
 
 
 def _single(evidence: _Evidence) -> str:
@@ -306,6 +358,45 @@ def _rhat_or_ess(evidence: _Evidence) -> str:
     return ""
 
 
+def _not_crossed(evidence: _Evidence) -> str:
+    """Ladders that were not crossed often enough for agreement to mean something."""
+    crossing = evidence.crossing
+    if crossing is None:
+        return ""
+    stuck = tuple(i for i, free in enumerate(crossing.hottest_is_free) if not free)
+    if stuck:
+        return (
+            f"not converged: the chains agree, but the hottest replicas of {_chains(stuck)} do not "
+            f"move freely, so that all may have missed the same DAGs; {RUN_LONGER}."
+        )
+    trips = crossing.round_trips
+    never = tuple(i for i, count in enumerate(trips) if count == 0)
+    if never:
+        return (
+            f"not converged: the chains agree, but the replicas of {_chains(never)} never crossed "
+            f"the ladder and back, so that all may sit in the same mode; {RUN_LONGER}."
+        )
+    if sum(trips) < LEAST_ROUND_TRIPS or min(trips) < LEAST_PER_CHAIN:
+        return (
+            f"not converged: the chains agree, but their replicas made only {sum(trips)} round "
+            f"trips on their ladders ({min(trips)} in the chain with the fewest); "
+            f"{LEAST_ROUND_TRIPS} in all and {LEAST_PER_CHAIN} in each are needed to tell that no "
+            f"mode is missing; {RUN_LONGER}."
+        )
+    return ""
+
+
+def _begun_together(evidence: _Evidence) -> str:
+    """Chains without a ladder whose agreement shows little."""
+    if evidence.crossing is not None or evidence.begin_apart:
+        return ""
+    return (
+        f"unknown: {_agreement(evidence)}, but all of them began at the same DAG, and this sampler "
+        "has no other means to find out whether they all sit in one mode: let them start apart "
+        "(no start option), or use method 'mcmc'."
+    )
+
+
 def _low_chain(evidence: _Evidence) -> str:
     """The chain with the lowest scores, if it is the log score that differs."""
     if not evidence.rhat[-2] > evidence.limits.max_rhat:
@@ -317,17 +408,21 @@ def _low_chain(evidence: _Evidence) -> str:
 
 
 def _agreement(evidence: _Evidence) -> str:
-    """The good news, with its numbers."""
+    """What the chains agree on, in numbers, and what that rests on."""
     text = (
-        f"{len(evidence.means)} chains agree on every edge (largest difference "
+        f"the {len(evidence.means)} chains agree on every edge (largest difference "
         f"{_largest_difference(evidence):.3f}"
     )
     if np.isnan(evidence.rhat).all():
-        return f"{text}; nothing varied after warm-up)"
-    return (
-        f"{text}, R-hat at most {max(1.0, np.nanmax(evidence.rhat)):.2f}, at least "
-        f"{np.nanmin(evidence.ess):.0f} effective draws)"
-    )
+        text += "; nothing varied after warm-up)"
+    else:
+        text += (
+            f", R-hat at most {max(1.0, np.nanmax(evidence.rhat)):.2f}, at least "
+            f"{np.nanmin(evidence.ess):.0f} effective draws)"
+        )
+    if evidence.crossing is not None:
+        return f"{text} after {sum(evidence.crossing.round_trips)} round trips of tempered replicas"
+    return f"{text}, judged by their agreement alone as this sampler has no ladder"
 
 
 def _recommendation(evidence: _Evidence) -> str:

@@ -19,11 +19,13 @@ short         fewer than 4 batches: only the mean is known
 constant      one single value in all chains and batches
 negligible    all values lie within ``tolerance`` of each other
 differs       chains differ by more than ``max_difference`` in their means, or each chain stays
-              within ``tolerance`` and they do not stay at the same place (then R-hat is infinite)
+              within ``tolerance`` of a value of its own and these values differ by more than
+              ``precision`` (then R-hat is infinite)
 late jump     at its end (the last 64th, 32nd or 16th) the mean of a chain is more than a half
               beyond that of any earlier stretch of the same length in any chain
 high rhat     R-hat above ``max_rhat``, and the mean is not known to within ``precision``
 low ess       fewer effective draws than ``min_ess``, and the same
+precise       the mean is known to within ``precision``, whatever R-hat and effective draws say
 single chain  nothing of the above, but there is no second chain to compare with
 ok            nothing of the above
 
@@ -70,6 +72,7 @@ class Status(StrEnum):
     LATE_JUMP = "late jump"
     HIGH_RHAT = "high rhat"
     LOW_ESS = "low ess"
+    PRECISE = "precise"
     SINGLE_CHAIN = "single chain"
     OK = "ok"
 
@@ -142,7 +145,7 @@ def _diagnose_columns(columns: Floats, limits: Limits) -> SeriesDiagnostics:
                 columns[some], limits.tolerance
             )
     still = (np.ptp(columns, axis=2) <= limits.tolerance).all(axis=1)
-    apart = still & (spread > limits.tolerance)
+    apart = still & (difference > limits.precision)
     rhat[apart & (n_batches >= MIN_BATCHES)] = np.inf
     error = mcse
     if n_chains > 1:
@@ -156,6 +159,7 @@ def _diagnose_columns(columns: Floats, limits: Limits) -> SeriesDiagnostics:
         Status.LATE_JUMP: late_jumps(columns).any(axis=1),
         Status.HIGH_RHAT: (rhat > limits.max_rhat) & ~is_precise,
         Status.LOW_ESS: (ess < limits.min_ess) & ~is_precise,
+        Status.PRECISE: is_precise & (n_chains > 1),
     }
     otherwise = Status.OK if n_chains > 1 else Status.SINGLE_CHAIN
     status = np.select(list(rules.values()), [np.array(s.value, object) for s in rules], otherwise)

@@ -44,6 +44,7 @@ def summarize(posterior: Posterior) -> dict[str, Any]:
         "log_evidence": posterior.log_evidence,
         "converged": posterior.converged,
         "verdict": posterior.verdict,
+        "round_trips": posterior.round_trips,
         "elapsed_seconds": info.elapsed_seconds,
         "seed": info.seed,
         "version": info.version,
@@ -117,7 +118,7 @@ def _check_content(directory: Path, overwrite: bool, resume: bool) -> None:
         )
     if resume:
         if content and CHECKPOINT not in content:
-            raise OptionError(f"the run in {directory} is complete: there is nothing to resume.")
+            raise OptionError(f"the run in {directory} has left nothing that could be resumed.")
     elif content and not overwrite:
         if CHECKPOINT in content:
             raise OptionError(

@@ -111,9 +111,14 @@ class Posterior(ABC):
         return None
 
     @property
+    def round_trips(self) -> list[int] | None:
+        """Round trips of each chain's tempered replicas; None for methods without a ladder."""
+        return None
+
+    @property
     @abstractmethod
     def converged(self) -> bool:
-        """Whether the numbers can be trusted."""
+        """Whether the run is exact, or its chains agree and that means something."""
 
     @property
     @abstractmethod

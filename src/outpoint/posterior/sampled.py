@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from outpoint.graphs import Dag
 from outpoint.mcmc.ancestors import count_ancestors
-from outpoint.mcmc.trace import MOVES, spread_edges
-from outpoint.posterior.convergence import Assessment, assess
+from outpoint.mcmc.trace import spread_edges
+from outpoint.posterior.assessment import assess_records
+from outpoint.posterior.convergence import Assessment
 from outpoint.posterior.draws import Booleans, Draws, Floats
 from outpoint.posterior.posterior import Posterior, RunInfo
 from outpoint.runs import ChainRecord
@@ -89,6 +90,24 @@ class SampledPosterior(Posterior):
         return float(np.ptp(self.chain_edges, axis=0).max())
 
     @property
+    def round_trips(self) -> list[int] | None:
+        """Round trips of each chain's tempered replicas; None for methods without a ladder."""
+        crossing = self.assessment.crossing
+        return None if crossing is None else list(crossing.round_trips)
+
+    def ladder(self) -> pd.DataFrame:
+        """The tempered replicas: chain, replica, power, and how often it swapped with the next."""
+        import pandas as pd
+
+        rows = []
+        for chain, record in enumerate(self.records):
+            rates = record.swap_accepted / np.maximum(record.swap_attempts, 1)
+            for replica, power in enumerate(record.power):
+                rate = rates[replica] if replica < len(rates) else np.nan
+                rows.append((chain, replica, float(power), float(rate)))
+        return pd.DataFrame(rows, columns=["chain", "replica", "power", "swap_rate"])
+
+    @property
     def converged(self) -> bool:
         """Whether several chains agree on everything, all moved, and the method is unbiased."""
         return self.assessment.converged
@@ -110,26 +129,7 @@ class SampledPosterior(Posterior):
     @cached_property
     def assessment(self) -> Assessment:
         """The verdict in numbers: R-hat, effective draws, agreement between the chains."""
-        n_batches = min(len(record.edge_batches) for record in self.records)
-        batches = np.stack([record.edge_batches[-n_batches:] for record in self.records])
-        children, places = np.indices(self.candidates.shape).reshape(2, -1)
-        parents = self.candidates[children, places]
-        return assess(
-            batches.reshape(self.n_chains, n_batches, -1),
-            [
-                f"{self.names[u]} -> {self.names[v]}"
-                for u, v in zip(parents.tolist(), children.tolist(), strict=True)
-            ],
-            self._log_scores(),
-            np.stack(
-                [np.bitwise_count(self._masks(record)).sum(axis=1) for record in self.records]
-            ),
-            frozen_chains=[
-                chain for chain, record in enumerate(self.records) if not record.accepted.any()
-            ],
-            method_is_biased=self.method == "order",
-            method_is_best=self.method == "mcmc",
-        )
+        return assess_records(self.records, self.names, self.candidates, self.method)
 
     def acceptance(self) -> pd.DataFrame:
         """How often each move was tried and accepted, by chain."""
@@ -143,7 +143,7 @@ class SampledPosterior(Posterior):
                 "accepted": int(record.accepted[i]),
             }
             for chain, record in enumerate(self.records)
-            for i, move in enumerate(MOVES)
+            for i, move in enumerate(record.moves)
             if record.attempts[i]
         ]
         return pd.DataFrame(rows)
@@ -167,7 +167,9 @@ class SampledPosterior(Posterior):
 
         They are computed from the probabilities of the edge given the visited partitions or orders,
         averaged over batches of steps. ``status`` is ``"ok"`` or says what is wrong, or why a
-        number is not defined (an edge that is not among the candidates is ``"excluded"``).
+        number is not defined (an edge that is not among the candidates is ``"excluded"``; the
+        probability of a ``"precise"`` one is known so well that R-hat and effective draws do not
+        matter). ``attrs["round_trips"]`` has the round trips of each chain.
         """
         edges = self.assessment.edges
         shape = self.candidates.shape
@@ -180,7 +182,9 @@ class SampledPosterior(Posterior):
             status[candidates, child] = edges.status.reshape(shape)[child]
         for values in columns.values():
             values[status == "excluded"] = np.nan
-        return self._edge_rows(**columns, status=status)
+        rows = self._edge_rows(**columns, status=status)
+        rows.attrs["round_trips"] = self.round_trips
+        return rows
 
     def __repr__(self) -> str:
         return (

@@ -29,7 +29,7 @@ from outpoint.runs import ChainRecord
 if TYPE_CHECKING:
     import xarray as xr
 
-FORMAT = 1
+FORMAT = 2
 KIND = "outpoint posterior"
 SEAL = b"\noutpoint sha256 "
 """What follows is the checksum of all before it; readers of HDF5 do not look beyond the end."""
@@ -47,11 +47,21 @@ RECORD_DIMENSIONS = {
     "best_log_score": ("chain",),
     "attempts": ("chain", "move"),
     "accepted": ("chain", "move"),
-    "swap_attempts": ("chain", "replica"),
-    "swap_accepted": ("chain", "replica"),
+    "start_mask": ("chain", "node"),
     "power": ("chain", "replica"),
+    "swap_attempts": ("chain", "pair"),
+    "swap_accepted": ("chain", "pair"),
+    "round_trips": ("chain",),
+    "hot_memory": ("chain",),
     "n_steps": ("chain",),
     "thin": ("chain",),
+}
+RECORD_SCALARS: dict[str, Any] = {
+    "best_log_score": float,
+    "round_trips": int,
+    "hot_memory": float,
+    "n_steps": int,
+    "thin": int,
 }
 MODEL_DIMENSIONS = ("node", "column")
 SOLUTION_DIMENSIONS = {
@@ -159,26 +169,39 @@ def _sampled_parts(posterior: SampledPosterior) -> tuple[dict[str, Any], dict[st
         values = [np.asarray(getattr(record, name)) for record in records]
         if name in last:
             values = [value[last[name] :] for value in values]
-        arrays[name] = (dimensions, np.stack(values))
+        arrays[name] = (dimensions, _stacked(values))
     attributes = {
         "posterior": "sampled",
+        "moves": json.dumps(records[0].moves),
         "is_complete": int(posterior.is_complete),
     }
     return arrays, attributes
 
 
+def _stacked(values: list[NDArray[Any]]) -> NDArray[Any]:
+    """Arrays of all chains; those of shorter ladders are filled up, powers with NaN."""
+    longest = max((value.shape for value in values), key=len)
+    if len(longest) == 1:
+        length = max(len(value) for value in values)
+        filler = np.nan if values[0].dtype.kind == "f" else 0
+        values = [
+            np.pad(value, (0, length - len(value)), constant_values=filler) for value in values
+        ]
+    return np.stack(values)
+
+
 def _sampled(info: RunInfo, names: tuple[str, ...], dataset: xr.Dataset) -> SampledPosterior:
     arrays = {name: dataset[name].to_numpy() for name in RECORD_DIMENSIONS}
-    scalars = {"best_log_score": float, "n_steps": int, "thin": int}
-    records = [
-        ChainRecord(
-            **{
-                name: scalars[name](values[chain]) if name in scalars else values[chain]
-                for name, values in arrays.items()
-            }
-        )
-        for chain in range(len(arrays["n_steps"]))
-    ]
+    moves = tuple(json.loads(dataset.attrs["moves"]))
+    records = []
+    for chain in range(len(arrays["n_steps"])):
+        values = {name: array[chain] for name, array in arrays.items()}
+        values |= {name: kind(values[name]) for name, kind in RECORD_SCALARS.items()}
+        n_replicas = int(np.isfinite(values["power"]).sum())
+        values["power"] = values["power"][:n_replicas]
+        for name in ("swap_attempts", "swap_accepted"):
+            values[name] = values[name][: n_replicas - 1]
+        records.append(ChainRecord(moves=moves, **values))
     return SampledPosterior(
         info,
         names,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,13 @@ SCORE_NAMES = {"bge": "BGe", "bdeu": "BDeu", "bic": "BIC"}
 def describe_run(posterior: Posterior) -> str:
     """The title: what was learned from what."""
     return f"Posterior over DAGs: {posterior.info.source}"
+
+
+def headline(posterior: Posterior) -> str:
+    """What was shown, in a few words."""
+    if posterior.log_evidence is not None:
+        return "Computed exactly"
+    return "The chains agree" if posterior.converged else "Do not rely on these numbers yet"
 
 
 def list_tiles(posterior: Posterior) -> Facts:
@@ -61,6 +68,12 @@ def list_settings(posterior: Posterior) -> Facts:
             ("Steps of each chain", f"{posterior.steps_per_chain:,}"),
             ("Draws kept of each chain", f"{posterior.log_scores.sizes['draw']:,}"),
         ]
+        if posterior.round_trips is not None:
+            replicas = [len(record.power) for record in posterior.records]
+            facts += [
+                ("Tempered replicas of each chain", ", ".join(map(str, replicas))),
+                ("Round trips of each chain", ", ".join(map(str, posterior.round_trips))),
+            ]
     return [
         *facts,
         ("Seed", str(info.seed)),
@@ -98,24 +111,25 @@ def reproduce(posterior: Posterior) -> str:
     return f"import outpoint as op\npost = op.learn({info.source!r}, {written})"
 
 
-def summarize_diagnostics(frame: pd.DataFrame) -> Facts:
-    """The worst of each diagnostic, and how many edges have which status."""
+def summarize_diagnostics(posterior: Posterior, frame: pd.DataFrame) -> Facts:
+    """The numbers of the verdict, and how many edges have which status."""
     facts: Facts = []
-    extremes: list[tuple[str, str, Any, str]] = [
-        ("rhat", "Largest R-hat", np.nanmax, ".3f"),
-        ("ess", "Fewest effective draws", np.nanmin, ",.0f"),
-        ("ess_tail", "Fewest effective draws in the tails", np.nanmin, ",.0f"),
-        ("mcse", "Largest Monte Carlo error of an edge", np.nanmax, ".4f"),
-    ]
-    for column, label, extreme, style in extremes:
-        if column in frame and (frame[column].abs() > 0).any():
-            facts.append((label, format(float(extreme(frame[column].astype(float))), style)))
+    if isinstance(posterior, SampledPosterior):
+        assessment = posterior.assessment
+        if assessment.worst_rhat is not None:
+            worst = f"{assessment.worst_rhat:.3f} ({assessment.worst_rhat_of})"
+            facts.append(("Largest R-hat", worst))
+        if assessment.smallest_ess is not None:
+            least = f"{assessment.smallest_ess:,.0f} ({assessment.smallest_ess_of})"
+            facts.append(("Fewest effective draws", least))
+        if (frame["mcse"] > 0).any():
+            error = f"{float(frame['mcse'].max()):.4f}"
+            facts.append(("Largest Monte Carlo error of an edge", error))
     counts = frame["status"].value_counts()
-    facts += [
+    return facts + [
         (f"Edges with status “{status}”", f"{count:,} of {len(frame):,}")
         for status, count in counts.items()
     ]
-    return facts
 
 
 def summarize_moves(posterior: Posterior) -> Rows:

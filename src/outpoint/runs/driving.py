@@ -9,10 +9,9 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.mcmc import SWEEP
+from outpoint.mcmc import SWEEP, Settings
 from outpoint.runs.progress import Progress, Report
 from outpoint.runs.record import ChainRecord
-from outpoint.runs.runner import RunPlan
 from outpoint.runs.teams import Team
 
 FIRST_ROUND = 20 * SWEEP
@@ -59,7 +58,7 @@ class Ending:
 
 def drive(
     team: Team,
-    plan: RunPlan,
+    settings: Settings,
     budget: Budget,
     *,
     has_converged: Callable[[Sequence[ChainRecord]], bool],
@@ -80,7 +79,7 @@ def drive(
                 team.shorten_warm_up(steps[0])
             n_warmup = team.n_warmup
             step = min(steps) - n_warmup
-            reason = _is_over(team, plan, budget, step, clock.seconds, has_converged)
+            reason = _is_over(team, settings, budget, step, clock.seconds, has_converged)
             if reason:
                 break
             target = _next_target(budget, n_warmup, max(steps), step, rate * team.round_seconds)
@@ -128,7 +127,7 @@ class _Clock:
 
 def _is_over(
     team: Team,
-    plan: RunPlan,
+    settings: Settings,
     budget: Budget,
     step: int,
     seconds: float,
@@ -139,7 +138,7 @@ def _is_over(
         return "converged"
     if budget.steps is not None and step >= budget.steps:
         return "steps"
-    has_draws = step >= max(LEAST_DRAWS * plan.settings.thin, plan.settings.edge_thin)
+    has_draws = step >= max(LEAST_DRAWS * settings.thin, settings.edge_thin)
     return "time" if budget.seconds is not None and seconds >= budget.seconds and has_draws else ""
 
 

@@ -18,6 +18,9 @@ from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
 
 FILE = "run.checkpoint"
 LOCK = ".lock"
+SCORES, START = "scores", "start"
+STOPPING = "stopping"
+"""What a saved run says about when it was to stop; the rest of it decides the draws."""
 
 PRIVATE = ".outpoint-"
 """How the names of directories begin that hold what is not yet, or no longer, part of a run."""
@@ -28,12 +31,16 @@ SAME_SCORE = 1e-7
 
 @contextmanager
 def opened_run(
-    directory: Path, facts: Mapping[str, Any], scores: NDArray[np.float64]
+    directory: Path,
+    facts: Mapping[str, Any],
+    stopping: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
 ) -> Iterator[str]:
     """Make or find the run in ``directory`` and hold it; gives its name for the chains' files.
 
-    ``facts`` is all that decides the draws, ``scores`` a digest of the score table in numbers. A
-    run with other facts or scores is refused.
+    ``facts`` is all that decides the draws; among the ``arrays`` are a digest of the score table in
+    numbers and where the first chain starts. A run with other facts or scores is refused.
+    ``stopping`` says when the run is to stop, and may be another each time.
     """
     name = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
     _refuse_foreign(directory)
@@ -44,11 +51,13 @@ def opened_run(
         raise _unusable(directory, error) from None
     with lock:
         _hold(lock, directory)
+        saved = None
         if (directory / FILE).exists():
-            _check_same(directory / FILE, facts, scores)
-        else:
+            saved = _check_same(directory / FILE, facts, arrays[SCORES])
+        if saved != stopping:
+            header = {**facts, STOPPING: stopping}
             try:
-                write_checkpoint(directory / FILE, facts, {"scores": scores})
+                write_checkpoint(directory / FILE, header, arrays)
             except OSError as error:
                 raise _unusable(directory, error) from None
         yield name
@@ -75,13 +84,21 @@ def saved_facts(directory: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     facts = read_checkpoint(path)[0]
-    if "seed" not in facts:
+    if "seed" not in facts or STOPPING not in facts:
         raise CheckpointError(f"{path} does not describe a run of outpoint.")
     return facts
 
 
-def _check_same(path: Path, facts: Mapping[str, Any], scores: NDArray[np.float64]) -> None:
+def saved_arrays(directory: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of the run in ``directory``, none if there is no run."""
+    path = directory / FILE
+    return read_checkpoint(path)[1] if path.exists() else {}
+
+
+def _check_same(path: Path, facts: Mapping[str, Any], scores: NDArray[np.float64]) -> Any:
+    """Refuse another run than the saved one; returns when that was to stop."""
     saved, arrays = read_checkpoint(path)
+    stopping = saved.pop(STOPPING, None)
     now = json.loads(json.dumps(facts))
     changed = [key for key in {**now, **saved} if saved.get(key) != now.get(key)]
     if changed:
@@ -93,13 +110,14 @@ def _check_same(path: Path, facts: Mapping[str, Any], scores: NDArray[np.float64
             f"the run in {path.parent.parent} cannot be resumed with other data or settings: "
             f"{shown}."
         )
-    known = arrays.get("scores", np.zeros(0))
+    known = arrays.get(SCORES, np.zeros(0))
     same = scores.shape == known.shape
     if not (same and np.allclose(scores, known, rtol=SAME_SCORE, atol=SAME_SCORE)):
         raise CheckpointError(
             f"the run in {path.parent.parent} cannot be resumed: the scores of parent sets are "
             "other ones now, so the score function or the edge prior is not the same."
         )
+    return stopping
 
 
 def _brief(value: Any) -> str:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.mcmc import Chain
+from outpoint.mcmc.ladder import memory_of
+from outpoint.mcmc.moves import MOVES
 from outpoint.mcmc.trace import Draws
 
 DISCARDED = 4
@@ -18,8 +20,12 @@ DISCARDED = 4
 class ChainRecord:
     """Draws, edge probabilities, the best DAG and the counts of one chain.
 
-    Parent sets are masks over candidates. ``edge_batches[b, v, i]`` is the probability, averaged
-    over batch b, that the i-th candidate of v is its parent; ``edges`` the average over all visits.
+    Parent sets are masks over candidates; ``start_mask`` is where the chain began.
+    ``edge_batches[b, v, i]`` is the probability, averaged over batch b, that the i-th candidate of
+    v is its parent; ``edges`` the average over all visits. ``attempts`` and ``accepted`` count the
+    ``moves``, in their order. ``power`` are those of the replicas, a single 1 if there is no
+    ladder; ``swap_attempts`` and ``swap_accepted`` belong to neighbours, and ``hot_memory`` is
+    how much of what the hottest replica was is left after a sweep (0 if it is drawn afresh).
     """
 
     masks: NDArray[np.uint32]
@@ -29,11 +35,15 @@ class ChainRecord:
     edges: NDArray[np.float64]
     best_mask: NDArray[np.uint32]
     best_log_score: float
+    start_mask: NDArray[np.uint32]
+    moves: tuple[str, ...]
     attempts: NDArray[np.int64]
     accepted: NDArray[np.int64]
+    power: NDArray[np.float64]
     swap_attempts: NDArray[np.int64]
     swap_accepted: NDArray[np.int64]
-    power: NDArray[np.float64]
+    round_trips: int
+    hot_memory: float
     n_steps: int
     thin: int
 
@@ -42,15 +52,25 @@ class ChainRecord:
         """Number of kept draws."""
         return len(self.log_score)
 
-    def without_beginning(self) -> ChainRecord:
-        """The record without its first quarter, which may still be on its way."""
-        first_draw = self.n_draws // DISCARDED
-        batches = self.edge_batches[len(self.edge_batches) // DISCARDED :]
+    @property
+    def is_frozen(self) -> bool:
+        """Whether the state never changed."""
+        return not (self.accepted.any() or self.swap_accepted.any())
+
+    def with_draws(self, which: slice) -> ChainRecord:
+        """The record with some of its draws."""
         return replace(
             self,
-            masks=self.masks[first_draw:],
-            log_score=self.log_score[first_draw:],
-            log_weight=self.log_weight[first_draw:],
+            masks=self.masks[which],
+            log_score=self.log_score[which],
+            log_weight=self.log_weight[which],
+        )
+
+    def without_beginning(self) -> ChainRecord:
+        """The record without its first quarter, which may still be on its way."""
+        batches = self.edge_batches[len(self.edge_batches) // DISCARDED :]
+        return replace(
+            self.with_draws(slice(self.n_draws // DISCARDED, None)),
             edge_batches=batches,
             edges=batches.mean(axis=0) if len(batches) else self.edges,
         )
@@ -58,8 +78,9 @@ class ChainRecord:
 
 def record_chain(chain: Chain, draws: Draws) -> ChainRecord:
     """The record of a chain so far, with the draws taken from it."""
-    trace = chain.trace
+    trace, ladder = chain.trace, chain.ladder
     n_visits, batch_size = int(trace.n_edge_sums[0]), int(trace.batch_size[0])
+    none = np.zeros(0, dtype=np.int64)
     return ChainRecord(
         masks=draws.masks,
         log_score=draws.log_score,
@@ -68,11 +89,15 @@ def record_chain(chain: Chain, draws: Draws) -> ChainRecord:
         edges=trace.edge_sum.sum(axis=0) / max(1, n_visits),
         best_mask=trace.best_mask.copy(),
         best_log_score=float(trace.best_log_score[0]),
+        start_mask=chain.start,
+        moves=MOVES,
         attempts=trace.attempts.copy(),
         accepted=trace.accepted.copy(),
-        swap_attempts=trace.swap_attempts.copy(),
-        swap_accepted=trace.swap_accepted.copy(),
-        power=chain.power.copy(),
+        power=np.ones(1) if ladder is None else ladder.power.copy(),
+        swap_attempts=none if ladder is None else ladder.attempts.copy(),
+        swap_accepted=none if ladder is None else ladder.accepted.copy(),
+        round_trips=0 if ladder is None else int(ladder.round_trips[0]),
+        hot_memory=0.0 if ladder is None else float(memory_of(ladder.moments[-1])),
         n_steps=max(0, chain.step - chain.n_warmup),
         thin=chain.thin,
     )

@@ -1,23 +1,18 @@
 """One chain of a run: advanced to a step, its draws taken away, saved and loaded."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 
 from outpoint.errors import CheckpointError
-from outpoint.mcmc import SWEEP, Chain, Settings, start_chain
-from outpoint.mcmc.samplers import Masks, scattered_start
+from outpoint.mcmc import ROOM, SWEEP, Settings, make_chain
 from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
 from outpoint.runs.draws import FileDraws, MemoryDraws
 from outpoint.runs.progress import ChainStatus
 from outpoint.runs.record import ChainRecord, record_chain
 from outpoint.tables.view import TableView
-
-ROOM = 1000
-"""Draws a chain holds before they are taken away."""
 
 SHOWN = 400
 """Most log scores that a status holds."""
@@ -26,44 +21,17 @@ PIECE_SECONDS = 0.1
 """Time between two looks at whether to stop."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunPlan:
-    """All that decides what the chains do.
-
-    The first chain begins at ``start``; with ``scatter`` the others begin somewhere else. Where the
-    length is not known beforehand (``open_ended``), every second draw is dropped whenever there
-    are ``2 * n_draws``, and fewer are kept from then on.
-    """
-
-    settings: Settings
-    start: Masks
-    scatter: bool
-    n_chains: int
-    n_draws: int
-    open_ended: bool
-    seed: int
-
-    def make_chain(self, view: TableView, index: int) -> Chain:
-        """The chain with this number, at its start."""
-        stream = np.random.SeedSequence(self.seed).spawn(self.n_chains)[index]
-        rng = np.random.default_rng(stream)
-        scattered = self.scatter and index > 0
-        start = scattered_start(view, self.start, rng) if scattered else self.start
-        settings = replace(self.settings, n_draws=min(ROOM, max(SWEEP, self.n_draws)))
-        return start_chain(view, settings, start, rng)
-
-
 class ChainRunner:
     """A chain with the draws it has left so far, in memory or in ``directory``."""
 
     def __init__(
-        self, view: TableView, plan: RunPlan, index: int, directory: Path | None = None
+        self, view: TableView, settings: Settings, index: int, directory: Path | None = None
     ) -> None:
-        self._plan = plan
+        self._settings = settings
         self._index = index
-        self._chain = plan.make_chain(view, index)
+        self._chain = make_chain(view, settings, index)
         self._directory = directory
-        n_nodes = len(plan.start)
+        n_nodes = len(settings.start)
         self._draws: MemoryDraws | FileDraws = (
             MemoryDraws(n_nodes)
             if directory is None
@@ -110,21 +78,15 @@ class ChainRunner:
 
     def _next_stop(self, target: int) -> int:
         """The end of the next piece: at whole sweeps, before the room for draws is used up."""
-        room = min(ROOM, self._plan.n_draws) * self._chain.thin
+        room = min(ROOM, self._settings.n_draws) * self._chain.thin
         n_steps = min(int(self._steps_per_second * PIECE_SECONDS), room)
         stop = max(self.step // SWEEP + 1, (self.step + n_steps) // SWEEP) * SWEEP
-        if self._plan.open_ended:
-            full = self._chain.n_warmup + 2 * self._plan.n_draws * self._chain.thin
-            stop = min(stop, full) if full > self.step else stop
-        return min(stop, target)
+        full = self._chain.n_warmup + 2 * self._settings.n_draws * self._chain.thin
+        return min(stop, target, full if full > self.step else target)
 
     def _keep_draws(self) -> None:
-        draws = self._chain.take_draws()
-        if not self._plan.open_ended:
-            room = self._plan.n_draws - len(self._draws)
-            draws = draws.part(slice(room))
-        self._draws.append(draws)
-        if self._plan.open_ended and len(self._draws) == 2 * self._plan.n_draws:
+        self._draws.append(self._chain.take_draws())
+        if len(self._draws) == 2 * self._settings.n_draws:
             self._draws.halve()
             self._chain.thin *= 2
 

@@ -18,10 +18,11 @@ import numpy as np
 
 from outpoint.errors import CheckpointError, OutpointError
 from outpoint.kernels import n_threads
+from outpoint.mcmc import Settings
 from outpoint.runs.checkpoint import explained
 from outpoint.runs.progress import ChainStatus
 from outpoint.runs.record import ChainRecord
-from outpoint.runs.runner import ChainRunner, RunPlan
+from outpoint.runs.runner import ChainRunner
 from outpoint.tables.view import TableView, open_view, save_view
 
 STOP = "stop"
@@ -64,18 +65,18 @@ class ThreadTeam:
     round_seconds = 1.0
 
     def __init__(
-        self, view: TableView, plan: RunPlan, directory: Path | None = None, run: str = ""
+        self, view: TableView, settings: Settings, directory: Path | None = None, run: str = ""
     ) -> None:
         self._stopped = Event()
         self._directory = directory
         self._run = run
         self._runners = [
-            ChainRunner(view, plan, index, directory) for index in range(plan.n_chains)
+            ChainRunner(view, settings, index, directory) for index in range(settings.n_chains)
         ]
         loaded = [runner.load(run) for runner in self._runners] if directory else [0.0]
         self.seconds = max(loaded)
         self.n_warmup = min(runner.n_warmup for runner in self._runners)
-        self._pool = ThreadPoolExecutor(min(plan.n_chains, n_threads()))
+        self._pool = ThreadPoolExecutor(min(settings.n_chains, n_threads()))
         self._futures: list[Future[None]] = []
 
     @property
@@ -131,10 +132,10 @@ class WorkerTeam:
     round_seconds = 5.0
 
     def __init__(
-        self, executor: Executor, view: TableView, plan: RunPlan, directory: Path, run: str
+        self, executor: Executor, view: TableView, settings: Settings, directory: Path, run: str
     ) -> None:
         self._executor = executor
-        self._plan = plan
+        self._settings = settings
         self._directory = directory
         self._run = run
         self._table = _table_name(view)
@@ -142,7 +143,7 @@ class WorkerTeam:
             (directory / STOP).unlink(missing_ok=True)
             save_view(view, directory / self._table)
         self._futures: list[Future[Any]] = []
-        runners = [self._load(index) for index in range(plan.n_chains)]
+        runners = [self._load(index) for index in range(settings.n_chains)]
         self._statuses = [runner.status for runner, _ in runners]
         self.seconds = max(seconds for _, seconds in runners)
         self.n_warmup = min(runner.n_warmup for runner, _ in runners)
@@ -158,14 +159,14 @@ class WorkerTeam:
                 advance_saved_chain,
                 str(self._directory),
                 self._table,
-                self._plan,
+                self._settings,
                 index,
                 self._run,
                 self.n_warmup,
                 target,
                 self.seconds,
             )
-            for index in range(self._plan.n_chains)
+            for index in range(self._settings.n_chains)
         ]
         try:
             self._statuses = [future.result() for future in self._futures]
@@ -200,16 +201,16 @@ class WorkerTeam:
 
     def records(self) -> list[ChainRecord]:
         """What the chains have recorded."""
-        return [self._load(index)[0].record for index in range(self._plan.n_chains)]
+        return [self._load(index)[0].record for index in range(self._settings.n_chains)]
 
     def _load(self, index: int) -> tuple[ChainRunner, float]:
-        return _load_runner(self._directory, self._table, self._plan, index, self._run)
+        return _load_runner(self._directory, self._table, self._settings, index, self._run)
 
 
 def advance_saved_chain(
     directory: str,
     table: str,
-    plan: RunPlan,
+    settings: Settings,
     index: int,
     run: str,
     n_warmup: int,
@@ -218,7 +219,7 @@ def advance_saved_chain(
 ) -> ChainStatus:
     """Take a chain from its checkpoint to the step ``target``, and save it there."""
     place = Path(directory)
-    runner, _ = _load_runner(place, table, plan, index, run)
+    runner, _ = _load_runner(place, table, settings, index, run)
     runner.shorten_warm_up(n_warmup)
     if runner.step < target:
         with explained(place):
@@ -228,9 +229,9 @@ def advance_saved_chain(
 
 
 def _load_runner(
-    directory: Path, table: str, plan: RunPlan, index: int, run: str
+    directory: Path, table: str, settings: Settings, index: int, run: str
 ) -> tuple[ChainRunner, float]:
-    runner = ChainRunner(open_view(directory / table), plan, index, directory)
+    runner = ChainRunner(open_view(directory / table), settings, index, directory)
     return runner, runner.load(run)
 
 

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.graphs.order import random_order
 from outpoint.kernels import kernel, run_chunked
 from outpoint.search.annealing import is_better
 from outpoint.search.best_dag import Adjacency
-from outpoint.search.stochastic import random_order
 from outpoint.search.view import finite
 from outpoint.tables import ScoreTable
 from outpoint.tables.lookup import FamilyLookup, family_log_score, index_families

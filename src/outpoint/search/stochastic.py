@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.graphs.order import random_order
 from outpoint.kernels import run_chunked
 from outpoint.search.annealing import Floats, find_schedule
 from outpoint.search.best_dag import Adjacency, best_dag
@@ -81,22 +82,6 @@ def search_dags(
 
     run_chunked(work, n_runs, chunks_per_thread=n_runs, done=done)
     return Runs([dag for dag, _ in found], np.array([score for _, score in found]), powers)
-
-
-def random_order(required: Adjacency, rng: np.random.Generator) -> Order:
-    """A random order, parents first, in which all required edges point forward."""
-    n = len(required)
-    n_missing = required.sum(axis=0)
-    waiting = [int(v) for v in rng.permutation(n) if n_missing[v] == 0]
-    order = np.empty(n, dtype=np.int64)
-    for place in range(n):
-        node = waiting.pop(int(rng.integers(len(waiting))))
-        order[place] = node
-        for child in np.flatnonzero(required[node]):
-            n_missing[child] -= 1
-            if n_missing[child] == 0:
-                waiting.append(int(child))
-    return order
 
 
 def _start_in_orders(table: ScoreTable, view: SearchView, order: Order) -> Any:

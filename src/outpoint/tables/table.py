@@ -52,6 +52,16 @@ class ScoreTable:
         """Whether every other node is a candidate, so that there are no outside sets."""
         return self.candidates.shape[1] == self.n_nodes - 1
 
+    def without_outside(self) -> "ScoreTable":
+        """The same table restricted to subsets of the candidates."""
+        none = OutsideSets(
+            np.zeros_like(self.outside.start),
+            *(_read_only(part[:0].copy()) for part in self.outside[1:]),
+        )
+        return ScoreTable(
+            self.names, self.max_parents, self.candidates, self.dense, none, self.outside_parents
+        )
+
     @cached_property
     def log_sums(self) -> NDArray[np.float64]:
         """Log sums of scores over the subsets of every mask of candidates."""

@@ -47,11 +47,18 @@ def make_placement(n):
 
 @inlined
 def place_node(view, state, node, power, scratch, rng):
-    """Draw a new place for ``node`` from the partition posterior to the ``power``."""
+    """Draw a place for ``node`` from the partition posterior to the ``power``.
+
+    Returns whether the partition has changed.
+    """
     rest = scratch.rest
+    level = state.layer[node]
+    was_alone = state.start[level + 1] - state.start[level] == 1
     n_layers = _take_out(state, node, rest)
     _sum_layers(view, state, rest, node, n_layers, scratch)
     target, is_new = _draw_place(n_layers, power, scratch, rng)
+    if target == level and is_new == was_alone:
+        return False
     relocate(state, node, target, is_new, rest)
     # ``rest`` is the new partition from here on.
     touched = target if is_new else target + 1
@@ -66,6 +73,7 @@ def place_node(view, state, node, power, scratch, rng):
             rest.log_tau[u] = scratch.by_node[kind, u]
     rest.log_tau[node] = scratch.own[target]
     copy_partition(rest, state)
+    return True
 
 
 @inlined
@@ -179,7 +187,8 @@ def _draw_place(n_layers, power, scratch, rng):
             best = max(best, log_weight[2 * target + 1])
     total = 0.0
     for i in range(2 * n_layers + 1):
-        gap = power * (log_weight[i] - best)
+        # At power 0 the product would be NaN for places that are not admissible.
+        gap = power * (log_weight[i] - best) if log_weight[i] > -np.inf else -np.inf
         log_weight[i] = np.exp(gap) if gap > -40.0 else 0.0
         total += log_weight[i]
     left = rng.random() * total

@@ -12,10 +12,15 @@ from outpoint.mcmc.sums import log_sum_any, sample_any
 
 @inlined
 def resample_parents(view, dag, node, blocked, rng):
-    """Replace the parents of ``node``; ``blocked`` is scratch space."""
+    """Replace the parents of ``node``, and return whether they are others than before.
+
+    ``blocked`` is scratch space.
+    """
     for u in range(blocked.size):
         blocked[u] = 0
     mark_descendants(dag, node, blocked)
     log_total = log_sum_any(view, node, blocked, 1)
     mask = sample_any(view, node, blocked, 1, log_total, rng)
+    is_new = mask != dag.mask[node]
     set_parents(view, dag, node, mask, view.dense[node, mask])
+    return is_new

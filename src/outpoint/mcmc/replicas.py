@@ -1,0 +1,178 @@
+"""Tempered replicas of a partition chain: their states, swaps, round trips and fresh draws.
+
+Replica 0 targets the posterior, the others its powers (see :mod:`outpoint.mcmc.ladder`). States
+stay in their rows and replicas move between rows, so a row is a walker on the ladder. A walker that
+goes from replica 0 to the last one and back has made a round trip.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.kernels import inlined
+from outpoint.mcmc.metropolis import accepts
+from outpoint.mcmc.partition import PartitionState
+
+N_MOMENTS = 6
+NOWHERE, GOING_UP, COMING_DOWN = 0, 1, 2
+
+
+class Replicas(NamedTuple):
+    """The states of all replicas, stacked in rows; ``slot[r]`` is the row of replica r.
+
+    ``trip[row]`` says how far the walker is on a round trip: ``NOWHERE`` before it has been replica
+    0, ``GOING_UP`` from there, ``COMING_DOWN`` from the last replica.
+    """
+
+    states: PartitionState
+    slot: NDArray[np.int64]
+    trip: NDArray[np.int64]
+
+
+class Ladder(NamedTuple):
+    """The powers, and what was counted on them.
+
+    Of pair r, the replicas r and r + 1: ``attempts`` to swap it, ``accepted`` ones, and the summed
+    probabilities of ``rejection``. ``round_trips`` has one entry. ``moments`` are sums over sweeps,
+    see :func:`outpoint.mcmc.ladder.memory_of`: of the log weight, then of the depth of each node.
+    Log weights lie in the thousands, so they are taken relative to the first one, ``origin``.
+    """
+
+    power: NDArray[np.float64]
+    attempts: NDArray[np.int64]
+    accepted: NDArray[np.int64]
+    rejection: NDArray[np.float64]
+    round_trips: NDArray[np.int64]
+    moments: NDArray[np.float64]
+    origin: NDArray[np.float64]
+
+
+def make_replicas(n_replicas: int, start: PartitionState) -> Replicas:
+    """All replicas in the same state."""
+    rows = np.zeros(n_replicas, dtype=np.int64)
+    return _replicas_of(PartitionState._make([array[None] for array in start]), rows)
+
+
+def choose_replicas(replicas: Replicas, chosen: NDArray[np.int64]) -> Replicas:
+    """Replicas in the states of those with the numbers ``chosen``; walkers begin anew."""
+    return _replicas_of(replicas.states, replicas.slot[chosen])
+
+
+def _replicas_of(states: PartitionState, rows: NDArray[np.int64]) -> Replicas:
+    chosen = PartitionState._make([np.ascontiguousarray(array[rows]) for array in states])
+    return Replicas(chosen, np.arange(len(rows)), np.full(len(rows), NOWHERE))
+
+
+def make_ladder(power: NDArray[np.float64], n_nodes: int) -> Ladder:
+    """A ladder on which nothing has happened yet."""
+    n_pairs = len(power) - 1
+    return Ladder(
+        np.array(power, dtype=np.float64),
+        np.zeros(n_pairs, dtype=np.int64),
+        np.zeros(n_pairs, dtype=np.int64),
+        np.zeros(n_pairs),
+        np.zeros(1, dtype=np.int64),
+        np.zeros((len(power), 1 + n_nodes, N_MOMENTS)),
+        np.zeros(len(power)),
+    )
+
+
+@inlined
+def replica_state(replicas, replica):
+    """The partition of a replica."""
+    states, row = replicas.states, replicas.slot[replica]
+    return PartitionState(
+        states.order[row],
+        states.layer[row],
+        states.start[row],
+        states.n_layers[row],
+        states.log_tau[row],
+    )
+
+
+@inlined
+def swap_replicas(replicas, ladder, parity, rng):
+    """Swap neighbouring replicas, even and odd pairs in turn, and follow the walkers."""
+    slot, power, log_tau = replicas.slot, ladder.power, replicas.states.log_tau
+    last = slot.size - 1
+    for upper in range(parity, last, 2):
+        ours, theirs = 0.0, 0.0
+        for node in range(log_tau.shape[1]):
+            ours += log_tau[slot[upper], node]
+            theirs += log_tau[slot[upper + 1], node]
+        log_ratio = (power[upper] - power[upper + 1]) * (theirs - ours)
+        ladder.attempts[upper] += 1
+        ladder.rejection[upper] += 1.0 - np.exp(min(0.0, log_ratio))
+        if accepts(log_ratio, 0.0, rng):
+            slot[upper], slot[upper + 1] = slot[upper + 1], slot[upper]
+            ladder.accepted[upper] += 1
+    if last > 0:
+        if replicas.trip[slot[last]] == GOING_UP:
+            replicas.trip[slot[last]] = COMING_DOWN
+        if replicas.trip[slot[0]] == COMING_DOWN:
+            ladder.round_trips[0] += 1
+        replicas.trip[slot[0]] = GOING_UP
+
+
+@inlined
+def note_before(state, before):
+    """Write down what a sweep is to make a replica forget."""
+    total = 0.0
+    for node in range(state.log_tau.size):
+        total += state.log_tau[node]
+        before[1 + node] = state.layer[node] / state.n_layers[0]
+    before[0] = total
+
+
+@inlined
+def add_moments(state, before, ladder, replica):
+    """Add what a sweep did to a replica."""
+    moments = ladder.moments[replica]
+    if moments[0, 0] == 0.0:
+        ladder.origin[replica] = before[0]
+    total = 0.0
+    for node in range(state.log_tau.size):
+        total += state.log_tau[node]
+        depth = state.layer[node] / state.n_layers[0]
+        _add_pair(moments, 1 + node, before[1 + node], depth)
+    origin = ladder.origin[replica]
+    _add_pair(moments, 0, before[0] - origin, total - origin)
+
+
+@inlined
+def _add_pair(moments, row, x, y):
+    moments[row, 0] += 1.0
+    moments[row, 1] += x
+    moments[row, 2] += y
+    moments[row, 3] += x * x
+    moments[row, 4] += y * y
+    moments[row, 5] += x * y
+
+
+@inlined
+def draw_partition(state, sizes, rng):
+    """A partition drawn uniformly from all labelled partitions, not scored.
+
+    ``sizes[m, k]`` is the probability that the first layer of m nodes has at most k of them.
+    """
+    n = state.order.size
+    for place in range(n):
+        state.order[place] = place
+    for place in range(n - 1):
+        other = place + int(rng.random() * (n - place))
+        state.order[place], state.order[other] = state.order[other], state.order[place]
+    place = 0
+    level = 0
+    while place < n:
+        pick = rng.random()
+        size = 1
+        while size < n - place and pick >= sizes[n - place, size]:
+            size += 1
+        state.start[level] = place
+        for i in range(place, place + size):
+            state.layer[state.order[i]] = level
+        place += size
+        level += 1
+    state.start[level] = n
+    state.n_layers[0] = level

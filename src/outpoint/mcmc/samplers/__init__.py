@@ -1,0 +1,81 @@
+"""The samplers by name: one file each, one line here.
+
+``"mcmc"`` is ours; the others are the paper's, with its mixes of moves.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from outpoint.errors import OptionError
+from outpoint.graphs.order import random_order
+from outpoint.kernels import kernel
+from outpoint.mcmc import mixes
+from outpoint.mcmc.chain import Chain
+from outpoint.mcmc.samplers.base import Sampler
+from outpoint.mcmc.samplers.order import ORDER, end_of_order_chain
+from outpoint.mcmc.samplers.partition import PARTITION, PARTITION_REV
+from outpoint.mcmc.samplers.structure import STRUCTURE, STRUCTURE_REV
+from outpoint.mcmc.samplers.tempered import TEMPERED
+from outpoint.mcmc.settings import Masks, Settings
+from outpoint.mcmc.sums import log_sum_any, sample_any
+from outpoint.tables.view import TableView
+
+SAMPLERS = {
+    sampler.name: sampler
+    for sampler in (TEMPERED, PARTITION, PARTITION_REV, ORDER, STRUCTURE, STRUCTURE_REV)
+}
+
+
+def check_method(method: str, moves: Any) -> Sampler:
+    """The sampler of this name; refuses unknown ones, and moves where they have no meaning."""
+    if method not in SAMPLERS:
+        raise OptionError(f"unknown method {method!r}: choose one of {', '.join(SAMPLERS)}.")
+    sampler = SAMPLERS[method]
+    if moves is not None and not sampler.takes_moves:
+        raise OptionError(f"moves belongs to the partition samplers, not to method {method!r}.")
+    if moves is not None and not (isinstance(moves, str) and moves == "paper"):
+        mixes.user_mix(moves)
+    return sampler
+
+
+def make_chain(view: TableView, settings: Settings, index: int = 0) -> Chain:
+    """The chain with this number, at its start; each has a random stream of its own."""
+    stream = np.random.SeedSequence(settings.seed).spawn(settings.n_chains)[index]
+    rng = np.random.default_rng(stream)
+    start = settings.start
+    if settings.scatter and index > 0:
+        start = scattered_start(view, settings, rng)
+    if settings.order_steps:
+        start = end_of_order_chain(view, settings, start, rng)
+    return SAMPLERS[settings.method].start(view, settings, start, rng)
+
+
+def scattered_start(view: TableView, settings: Settings, rng: np.random.Generator) -> Masks:
+    """A DAG drawn from a random order that allows the required edges.
+
+    Chains that begin far apart and end up agreeing have found the posterior rather than merely
+    stayed where they were. A score of the user's own may exclude every DAG of the order; the chain
+    then begins at the common start.
+    """
+    masks = np.zeros_like(settings.start)
+    n = len(masks)
+    required = np.zeros((n, n), bool) if settings.required is None else settings.required
+    _draw_from_order(view, random_order(required, rng), rng, masks)
+    return masks if is_possible(view, masks) else settings.start
+
+
+@kernel
+def _draw_from_order(view, order, rng, masks):
+    position = np.empty(order.size, dtype=np.int64)
+    for place in range(order.size):
+        position[order[place]] = place
+    for node in range(order.size):
+        log_total = log_sum_any(view, node, position, position[node])
+        if log_total > -np.inf:
+            masks[node] = sample_any(view, node, position, position[node], log_total, rng)
+
+
+def is_possible(view: TableView, masks: Masks) -> bool:
+    """Whether every family of a DAG has a finite score."""
+    return bool(np.isfinite(view.dense[np.arange(len(masks)), masks]).all())

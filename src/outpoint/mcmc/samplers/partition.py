@@ -1,0 +1,120 @@
+"""Partition MCMC (paper section 4), alone or with the edge reversal move (section 5)."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.kernels import kernel
+from outpoint.mcmc import mixes
+from outpoint.mcmc.chain import SWEEP, Chain, flatten
+from outpoint.mcmc.dag import find_layers, make_dag, set_parents
+from outpoint.mcmc.partition import (
+    PartitionState,
+    layers_to_partition,
+    make_partition,
+    score_partition,
+)
+from outpoint.mcmc.partition_chain import Plan, make_workspace, run_partition_chain
+from outpoint.mcmc.replicas import make_ladder, make_replicas
+from outpoint.mcmc.samplers.base import Sampler
+from outpoint.mcmc.settings import Masks, Settings
+from outpoint.tables.view import TableView
+
+
+class PartitionChain(Chain):
+    """A chain on partitions with one replica: the paper's moves, or the user's own."""
+
+    def __init__(
+        self,
+        view: TableView,
+        settings: Settings,
+        start: Masks,
+        rng: np.random.Generator,
+        *,
+        rev: float = 0.0,
+    ) -> None:
+        super().__init__(view, settings, start, rng)
+        n, n_candidates = view.candidates.shape
+        self._plan = Plan(
+            cumulative=self._mix(view, settings.moves, rev),
+            block=1,
+            sweep=SWEEP,
+            fresh_sizes=np.zeros((0, 0)),
+            thin=settings.thin,
+            edge_thin=settings.edge_thin,
+        )
+        self._rungs = make_ladder(np.ones(1), n)
+        self._replicas = make_replicas(1, partition_of(view, start))
+        self._work = make_workspace(n, n_candidates)
+
+    def _mix(self, view: TableView, moves: Any, rev: float) -> NDArray[np.float64]:
+        if moves is None or isinstance(moves, str):
+            paper = mixes.paper_partition_mix(len(view.candidates))
+            return mixes.cumulative(
+                paper, still=mixes.STILL_SHARE, rev=rev, parents=parents_share(view)
+            )
+        return mixes.cumulative(mixes.user_mix(moves), parents=parents_share(view))
+
+    def _state_arrays(self) -> dict[str, NDArray[Any]]:
+        return flatten("replicas", self._replicas) | flatten("ladder", self._rungs)
+
+    def _run(self, first_step: int, n_steps: int, recording: bool) -> None:
+        run_partition_chain(
+            self._view,
+            self._replicas,
+            self._rungs,
+            self._work,
+            self._kernel_plan(),
+            self.trace,
+            first_step,
+            n_steps,
+            recording,
+            self._rng,
+        )
+
+    def _kernel_plan(self) -> Plan:
+        return self._plan._replace(thin=self.thin)
+
+
+def parents_share(view: TableView) -> float:
+    """How often to draw parents anew: only where a node must have parents.
+
+    Without such steps some partitions could not be reached from others there.
+    """
+    return 0.0 if np.isfinite(view.dense[:, 0]).all() else mixes.PARENTS_SHARE
+
+
+def partition_of(view: TableView, masks: Masks) -> PartitionState:
+    """The scored partition of the DAG with these parent sets."""
+    state = make_partition(len(masks))
+    _set_partition(view, masks, state)
+    return state
+
+
+@kernel
+def _set_partition(view, masks, state):
+    n, n_candidates = view.candidates.shape
+    dag = make_dag(n, n_candidates)
+    for node in range(n):
+        mask = np.int64(masks[node])
+        set_parents(view, dag, node, mask, view.dense[node, mask])
+    layer = np.empty(n, dtype=np.int64)
+    n_layers = find_layers(dag, layer)
+    layers_to_partition(layer, n_layers, state)
+    score_partition(view, state)
+
+
+PARTITION = Sampler(
+    name="partition",
+    summary="partition MCMC with the paper's moves",
+    start=PartitionChain,
+    takes_moves=True,
+)
+PARTITION_REV = Sampler(
+    name="partition+rev",
+    summary="partition MCMC with edge reversals, the paper's best",
+    start=partial(PartitionChain, rev=mixes.REV_SHARE),
+    takes_moves=True,
+)

@@ -1,0 +1,68 @@
+"""Structure MCMC (paper section 3.1), alone or with the edge reversal move."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.mcmc import mixes
+from outpoint.mcmc.chain import Chain, flatten
+from outpoint.mcmc.samplers.base import Sampler
+from outpoint.mcmc.settings import Masks, Settings
+from outpoint.mcmc.structure_chain import (
+    make_structure_chain,
+    run_structure_chain,
+    start_structure_chain,
+)
+from outpoint.tables.view import TableView
+
+
+class StructureChain(Chain):
+    """A chain on DAGs, with or without standard reversals and the REV move."""
+
+    def __init__(
+        self,
+        view: TableView,
+        settings: Settings,
+        start: Masks,
+        rng: np.random.Generator,
+        *,
+        rev: float = 0.0,
+    ) -> None:
+        super().__init__(view, settings, start, rng)
+        self._rev = rev
+        self._edge_thin = settings.edge_thin
+        self._limits = (settings.max_parents, settings.edge_reversals)
+        self._state = make_structure_chain(*view.candidates.shape)
+        start_structure_chain(view, self._state, start, *self._limits)
+
+    def _state_arrays(self) -> dict[str, NDArray[Any]]:
+        return flatten("chain", self._state)
+
+    def _run(self, first_step: int, n_steps: int, recording: bool) -> None:
+        run_structure_chain(
+            self._view,
+            self._state,
+            self._rev,
+            *self._limits,
+            self.thin,
+            self._edge_thin,
+            self.trace,
+            first_step,
+            n_steps,
+            recording,
+            self._rng,
+        )
+
+
+STRUCTURE = Sampler(
+    name="structure",
+    summary="structure MCMC: one edge at a time",
+    start=StructureChain,
+)
+STRUCTURE_REV = Sampler(
+    name="structure+rev",
+    summary="structure MCMC with edge reversals",
+    start=partial(StructureChain, rev=mixes.REV_SHARE),
+)

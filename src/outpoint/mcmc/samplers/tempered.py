@@ -1,0 +1,118 @@
+"""Our sampler: placement without rejection, blocks of edge reversals, a ladder that builds itself.
+
+Placement and reversals are those of MATH section 5. The warm-up measures the barrier between the
+posterior and the uniform law, and how freely replicas move, and builds the ladder from that; see
+:mod:`outpoint.mcmc.ladder`. It is also when blocks of reversals are made as long as it takes for a
+number of them to be accepted.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.graphs.counting import partition_size_law
+from outpoint.mcmc.chain import SWEEP
+from outpoint.mcmc.ladder import (
+    FIRST_LADDER,
+    LEAST_SWEEPS,
+    MOST_REPLICAS,
+    fit_depth,
+    measure_barrier,
+    memory_of,
+    nearest_rungs,
+    space_powers,
+    tuning_steps,
+)
+from outpoint.mcmc.moves import REV
+from outpoint.mcmc.partition_chain import Plan
+from outpoint.mcmc.replicas import Ladder, choose_replicas, make_ladder
+from outpoint.mcmc.samplers.base import Sampler
+from outpoint.mcmc.samplers.partition import PartitionChain
+from outpoint.mcmc.settings import Masks, Settings
+from outpoint.tables.view import TableView
+
+FIRST_BLOCK = 40
+"""Length of the first block of reversals, before it is tuned."""
+
+ACCEPTED_PER_NODE = 0.5
+"""Reversals that a tuned block should see accepted, per node."""
+
+
+class TemperedChain(PartitionChain):
+    """A partition chain with tempered replicas."""
+
+    def __init__(
+        self, view: TableView, settings: Settings, start: Masks, rng: np.random.Generator
+    ) -> None:
+        super().__init__(view, settings, start, rng)
+        self._tuning_steps = tuning_steps(settings.n_warmup, SWEEP)
+        n = len(view.candidates)
+        self._block = np.full(1, FIRST_BLOCK)
+        self._tuned_on = np.zeros(1, dtype=np.int64)
+        if every_partition_is_admissible(view):
+            self._plan = self._plan._replace(fresh_sizes=partition_size_law(n))
+        self._rungs = make_ladder(np.array(FIRST_LADDER), n)
+        self._replicas = choose_replicas(self._replicas, np.zeros(len(FIRST_LADDER), np.int64))
+
+    @property
+    def ladder(self) -> Ladder:
+        """The powers of the replicas, with what was counted on them."""
+        return self._rungs
+
+    def _mix(self, view: TableView, moves: Any, rev: float) -> NDArray[np.float64]:
+        if moves is None:
+            moves = {"node_gibbs": float(SWEEP), "rev": 1.0}
+        return super()._mix(view, moves, rev)
+
+    def _tune(self) -> None:
+        n_sweeps = int(self._rungs.moments[0, 0, 0])
+        if 2 * n_sweeps < self._tuned_on[0]:
+            return  # a warm-up that is cut short says less than the round before
+        self._tuned_on[0] = n_sweeps
+        n = len(self._view.candidates)
+        rate = (self.trace.accepted[REV] + 1.0) / (self.trace.attempts[REV] + 10.0)
+        self._block[0] = int(np.clip(ACCEPTED_PER_NODE * n / rate, 10, 20 * n))
+        old = self._rungs
+        power, rejection = old.power, measure_barrier(old.rejection, old.attempts)
+        if n_sweeps >= LEAST_SWEEPS and not self._plan.fresh_sizes.size:
+            memory = memory_of(old.moments)
+            power, rejection = fit_depth(power, rejection, memory, n, SWEEP)
+        new = space_powers(power, rejection)
+        self._replicas = choose_replicas(self._replicas, nearest_rungs(new, old.power))
+        self._rungs = make_ladder(new, n)
+
+    def _state_arrays(self) -> dict[str, NDArray[Any]]:
+        own = {"block": self._block, "tuned_on": self._tuned_on}
+        return super()._state_arrays() | own
+
+    def _fit(self, snapshot: Mapping[str, NDArray[Any]]) -> None:
+        n_replicas = len(snapshot["ladder.power"])
+        if not 2 <= n_replicas <= MOST_REPLICAS:
+            raise ValueError(f"{n_replicas} replicas")
+        self._replicas = choose_replicas(self._replicas, np.zeros(n_replicas, dtype=np.int64))
+        self._rungs = make_ladder(np.zeros(n_replicas), len(self._view.candidates))
+
+    def _kernel_plan(self) -> Plan:
+        return super()._kernel_plan()._replace(block=int(self._block[0]))
+
+
+def every_partition_is_admissible(view: TableView) -> bool:
+    """Whether every node may be without parents, and have any other node as its only parent."""
+    n, n_candidates = view.candidates.shape
+    singles = view.dense[:, 1 << np.arange(n_candidates)]
+    is_complete = n_candidates == n - 1
+    return is_complete and bool(np.isfinite(view.dense[:, 0]).all() and np.isfinite(singles).all())
+
+
+TEMPERED = Sampler(
+    name="mcmc",
+    summary="placement without rejection, edge reversals and tempered replicas: our sampler",
+    start=TemperedChain,
+    usual_steps=20_000,
+    edge_thin=SWEEP,
+    goes_on=True,
+    takes_moves=True,
+    has_ladder=True,
+)

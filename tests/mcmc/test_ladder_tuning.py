@@ -1,0 +1,400 @@
+"""Building the ladder: powers from the barrier, its depth from what replicas forget."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from outpoint.mcmc import SWEEP, Settings, make_chain
+from outpoint.mcmc.ladder import (
+    FIRST_LADDER,
+    LEAST_REJECTION,
+    MOST_REPLICAS,
+    fit_depth,
+    free_rung,
+    measure_barrier,
+    memory_of,
+    most_memory,
+    nearest_rungs,
+    space_powers,
+    tuning_steps,
+)
+from outpoint.mcmc.replicas import COMING_DOWN, NOWHERE, choose_replicas, make_replicas
+from outpoint.mcmc.samplers.tempered import TemperedChain
+from outpoint.tables.view import TableView
+from tests.exact.problems import gaussian, random_scores
+from tests.mcmc.chains import Chain, Recipe
+from tests.mcmc.laws import Target, partitions
+from tests.mcmc.loops import scored_state
+from tests.mcmc.targets import target
+
+# When to tune
+
+
+def test_tuning_rounds_of_known_warm_ups():
+    assert tuning_steps(5000, 20) == [320, 960, 2240, 5000]
+    assert tuning_steps(640, 20) == [320, 640]
+    assert tuning_steps(639, 20) == [639]
+    assert tuning_steps(20, 20) == [20]
+    assert tuning_steps(0, 20) == []
+    assert tuning_steps(100, 5, first=2) == [10, 30, 100]
+
+
+@pytest.mark.parametrize("n_warmup", [1, 19, 320, 1000, 1920, 4999, 20_000, 1_000_000])
+def test_tuning_rounds_double_and_the_last_is_the_longest(n_warmup):
+    steps = tuning_steps(n_warmup, 20)
+    lengths = np.diff([0, *steps])
+    assert steps[-1] == n_warmup
+    for one, next_one in pairwise(lengths[:-1].tolist()):
+        assert next_one == 2 * one
+    assert lengths[-1] == lengths.max()
+    assert all(step % 20 == 0 for step in steps[:-1])
+    assert n_warmup < 640 or lengths[-1] >= n_warmup / 2
+
+
+# Powers
+
+
+def test_mean_rejection_of_pairs():
+    found = measure_barrier(np.array([2.0, 0.0, 0.0, 5.0]), np.array([4, 10, 0, 5]))
+    assert found.tolist() == [0.5, 0.0, 0.5, 1.0]
+
+
+def barrier_at(powers: np.ndarray, scale: float, shape: float) -> np.ndarray:
+    """A barrier that grows from 0 at power 1 to ``scale`` at power 0."""
+    return scale * (1.0 - powers**shape)
+
+
+@pytest.mark.parametrize("scale", [1.2, 3.2, 11.3])
+@pytest.mark.parametrize("shape", [0.3, 1.0, 2.0])
+def test_spacing_makes_rejection_equal(scale, shape):
+    """From the first ladder, in rounds, as in a warm-up."""
+    powers = np.array(FIRST_LADDER)
+    for _ in range(40):
+        rejection = np.minimum(np.diff(barrier_at(powers, scale, shape)), 0.999)
+        powers = space_powers(powers, rejection)
+        assert powers[[0, -1]].tolist() == [1.0, 0.0]
+        assert (np.diff(powers) < 0).all()
+    assert len(powers) == int(np.ceil(2 * scale)) + 1
+    rejection = np.diff(barrier_at(powers, scale, shape))
+    np.testing.assert_allclose(rejection, scale / (len(powers) - 1), rtol=0.01)
+
+
+@pytest.mark.parametrize("end", [0.0, 0.07])
+def test_spacing_is_exact_where_the_barrier_is_linear_between_powers(end):
+    powers = np.array([1.0, 0.6, 0.3, end])
+    rejection = np.array([0.9, 0.4, 0.6])
+    barrier = np.array([0.0, 0.9, 1.3, 1.9])
+    spaced = space_powers(powers, rejection)
+    assert len(spaced) == int(np.ceil(2 * 1.9)) + 1
+    assert spaced[[0, -1]].tolist() == [1.0, end]
+    at = np.interp(-spaced, -powers, barrier)
+    np.testing.assert_allclose(np.diff(at), 1.9 / (len(spaced) - 1), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("rejection", "n_replicas"),
+    [
+        ([0.0, 0.0], 2),
+        ([0.1, 0.3], 2),
+        ([0.25, 0.25], 2),
+        ([0.3, 0.3], 3),
+        ([0.8, 0.7], 4),
+        ([0.9, 0.9], 5),
+        ([0.99] * 150, MOST_REPLICAS),
+    ],
+)
+def test_number_of_replicas(rejection, n_replicas):
+    powers = np.linspace(1.0, 0.0, len(rejection) + 1)
+    spaced = space_powers(powers, np.array(rejection))
+    assert len(spaced) == n_replicas
+    assert spaced[[0, -1]].tolist() == [1.0, 0.0]
+
+
+def test_equal_rejection_is_left_alone():
+    powers = np.array([1.0, 0.7, 0.1, 0.05, 0.0])
+    np.testing.assert_allclose(space_powers(powers, np.full(4, 0.5)), powers, atol=1e-15)
+
+
+def test_powers_between_which_every_swap_was_accepted_stay_apart():
+    powers = np.array([1.0, 0.5, 0.25, 0.0])
+    spaced = space_powers(powers, np.array([0.0, 0.9, 0.0]))
+    barrier = np.cumsum([0.0, LEAST_REJECTION, 0.9, LEAST_REJECTION])
+    expected = np.interp(np.linspace(0.0, barrier[-1], 3), barrier, powers)
+    np.testing.assert_allclose(spaced, expected, atol=1e-15)
+    assert (np.diff(spaced) < 0).all()
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "rungs"),
+    [
+        ([1.0, 0.5, 0.0], [1.0, 0.5, 0.0], [0, 1, 2]),
+        ([1.0, 0.9, 0.6, 0.0], [1.0, 0.5, 0.0], [0, 0, 1, 2]),
+        ([1.0, 0.0], [1.0, 0.5, 0.2, 0.0], [0, 3]),
+        ([1.0, 0.2, 0.1, 0.0], [1.0, 0.2], [0, 1, 1, 1]),
+    ],
+)
+def test_nearest_rungs(new, old, rungs):
+    assert nearest_rungs(np.array(new), np.array(old)).tolist() == rungs
+
+
+def test_chosen_replicas_are_found_through_their_slots_and_begin_anew():
+    problem = target("random", 3)
+    states = [
+        scored_state(problem.view, partitions(3)[x], np.random.default_rng(x)) for x in (2, 7)
+    ]
+    replicas = make_replicas(2, states[0])
+    for stacked, own in zip(replicas.states, states[1], strict=True):
+        stacked[1] = own
+    replicas.slot[:] = [1, 0]
+    replicas.trip[:] = COMING_DOWN
+    chosen = choose_replicas(replicas, np.array([0, 0, 1]))
+    assert chosen.slot.tolist() == [0, 1, 2]
+    assert (chosen.trip == NOWHERE).all()
+    for row, state in enumerate((states[1], states[1], states[0])):
+        for stacked, own in zip(chosen.states, state, strict=True):
+            assert np.array_equal(stacked[row], own)
+    chosen.states.layer[:] = -1
+    assert (replicas.states.layer >= 0).all(), "the states are copies"
+
+
+# Depth
+
+
+def moments_of(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """[replica, statistic] series of pairs as sums."""
+    parts = [np.ones_like(x), x, y, x * x, y * y, x * y]
+    return np.stack([part.sum(axis=-1) for part in parts], axis=-1)
+
+
+def correlation(x: np.ndarray, y: np.ndarray) -> float:
+    return float(np.corrcoef(x, y)[0, 1]) if np.ptp(x) > 0 and np.ptp(y) > 0 else 0.0
+
+
+def test_memory_is_the_largest_correlation():
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((4, 3, 200))
+    y = rng.uniform(-1, 1, (4, 3, 1)) * x + rng.standard_normal((4, 3, 200))
+    expected = [max(correlation(x[r, s], y[r, s]) for s in range(3)) for r in range(len(x))]
+    np.testing.assert_allclose(memory_of(moments_of(x, y)), expected, rtol=1e-10)
+
+
+def test_what_never_varies_has_nothing_to_forget():
+    rng = np.random.default_rng(2)
+    x, y = rng.standard_normal((2, 1, 2, 100))
+    alone = memory_of(moments_of(x[:, :1], y[:, :1]))
+    for constant in (0.0, 0.75, 1.0 / 3.0):
+        x[:, 1] = y[:, 1] = constant
+        assert memory_of(moments_of(x, y)) == pytest.approx(max(alone[0], 0.0), abs=1e-12)
+    x[:, 0] = y[:, 0] = 0.2
+    assert memory_of(moments_of(x, y)).tolist() == [0.0]
+    assert memory_of(np.zeros((3, 2, 6))).tolist() == [0.0] * 3
+
+
+def test_a_replica_that_stays_where_it_is_forgets_nothing():
+    x = np.random.default_rng(3).standard_normal((1, 2, 50))
+    assert memory_of(moments_of(x, x)) == pytest.approx(1.0)
+
+
+def noted(chain: Chain, replica_rows: np.ndarray) -> np.ndarray:
+    """Log weight and depths of the states in these rows."""
+    states = chain.replicas.states
+    depth = states.layer[replica_rows] / states.n_layers[replica_rows]
+    return np.column_stack([states.log_tau[replica_rows].sum(axis=1), depth])
+
+
+@pytest.mark.parametrize(("name", "fresh"), [("bge", False), ("random", True)])
+def test_memory_of_compiled_replicas(name, fresh):
+    """Rows keep their states in a swap, so they show what a sweep has done to each replica."""
+    recipe = Recipe({"node_gibbs": 1.0}, powers=(1.0, 0.3, 0.0), sweep=2, fresh=fresh)
+    chain = Chain(target(name, 4), recipe, seed=6)
+    before, after = [], []
+    for _ in range(500):
+        rows = chain.replicas.slot.copy()
+        before.append(noted(chain, rows))
+        chain.run(2, recording=False)
+        after.append(noted(chain, rows))
+    x, y = np.array(before), np.array(after)
+    moments = chain.ladder.moments
+    measured = 2 if fresh else 3
+    assert moments[:, 0, 0].tolist() == [500.0] * measured + [0.0] * (3 - measured)
+    expected = [max(correlation(x[:, r, s], y[:, r, s]) for s in range(5)) for r in range(measured)]
+    np.testing.assert_allclose(memory_of(moments)[:measured], expected, rtol=1e-8)
+
+
+def test_memory_of_log_weights_far_from_zero():
+    """Their squares would leave no digits for the spread, hence the origin."""
+    shifted = Target.of(gaussian(4))
+    low = {name: getattr(shifted.view, name) - 1e7 for name in ("dense", "log_sums", "omega")}
+    for scores in low.values():
+        scores.setflags(write=False)
+    view = shifted.view._replace(**low)
+    found = []
+    for problem in (shifted, Target(4, view, shifted.log_dag, shifted.family)):
+        recipe = Recipe({"node_gibbs": 1.0}, powers=(1.0, 0.3), sweep=2)
+        chain = Chain(problem, recipe, seed=6)
+        chain.run(400, recording=False)
+        weights = chain.ladder.moments[:, :1]
+        found.append(memory_of(weights))
+    np.testing.assert_allclose(found[0], found[1], atol=1e-4)
+    assert (found[0] != 0).all()
+
+
+def test_a_free_replica_forgets_half_as_fast_as_fresh_placements():
+    assert most_memory(20, 20) == pytest.approx(np.exp(-0.5))
+    assert most_memory(5, 20) == pytest.approx(np.exp(-2.0))
+
+
+BOUND = most_memory(20, 20)  # about 0.61
+
+
+@pytest.mark.parametrize(
+    ("memory", "rung"),
+    [
+        ([0.1, 0.1, 0.1], 0),
+        ([0.9, 0.1, 0.1], 1),
+        ([0.9, 0.8, 0.1], 2),
+        ([0.1, 0.9, 0.1], 2),
+        ([0.9, 0.9, 0.9], 2),
+        ([0.1, 0.1, 0.9], 2),
+        ([0.9, BOUND, BOUND], 1),
+        ([0.9, -1.0, 0.0], 1),
+    ],
+)
+def test_free_rung(memory, rung):
+    assert free_rung(np.array(memory), 20, 20) == rung
+
+
+LADDER = np.array([1.0, 0.5, 0.2, 0.0])
+REJECTION = np.array([0.3, 0.6, 0.2])
+
+
+@pytest.mark.parametrize(
+    ("power", "memory", "fitted", "rejection"),
+    [
+        # Free from some replica on: it becomes the last one, and two are the least.
+        (LADDER, [0.9, 0.9, 0.1, 0.1], [1.0, 0.5, 0.2], [0.3, 0.6]),
+        (LADDER, [0.9, 0.1, 0.1, 0.1], [1.0, 0.5], [0.3]),
+        (LADDER, [0.1, 0.1, 0.1, 0.1], [1.0, 0.5], [0.3]),
+        # Free only at power 0, or not even there: nothing is further.
+        (LADDER, [0.9, 0.9, 0.9, 0.1], [1.0, 0.5, 0.2, 0.0], [0.3, 0.6, 0.2]),
+        (LADDER, [0.9, 0.9, 0.9, 0.9], [1.0, 0.5, 0.2, 0.0], [0.3, 0.6, 0.2]),
+        # Cut too early before: half the power, and 0.
+        (LADDER[:3], [0.9, 0.1, 0.9], [1.0, 0.5, 0.2, 0.1, 0.0], [0.3, 0.6, 0.5, 0.5]),
+        (LADDER[:3], [0.9, 0.9, 0.1], [1.0, 0.5, 0.2], [0.3, 0.6]),
+    ],
+)
+def test_fit_depth(power, memory, fitted, rejection):
+    found = fit_depth(power, REJECTION[: len(power) - 1], np.array(memory), 20, 20)
+    assert found[0].tolist() == pytest.approx(fitted)
+    assert found[1].tolist() == pytest.approx(rejection)
+
+
+# Tuned chains
+
+
+def settings_of(view: TableView, n_warmup: int, seed: int = 1) -> Settings:
+    return Settings(
+        method="mcmc",
+        start=np.zeros(len(view.candidates), dtype=np.uint32),
+        max_parents=len(view.candidates) - 1,
+        seed=seed,
+        n_warmup=n_warmup,
+        n_draws=100,
+        thin=SWEEP,
+        edge_thin=SWEEP,
+    )
+
+
+def tempered(view: TableView, n_warmup: int, seed: int = 1) -> TemperedChain:
+    chain = make_chain(view, settings_of(view, n_warmup, seed))
+    assert isinstance(chain, TemperedChain)
+    return chain
+
+
+EASY = Target.of(random_scores(5, spread=0.1, seed=3)).view
+ROUGH = Target.of(random_scores(5, spread=8.0, seed=3)).view
+FORBIDDEN = Target.of(random_scores(5, spread=8.0, seed=3, forbidden=[("a", "b")])).view
+
+
+@pytest.mark.parametrize("view", [EASY, ROUGH, FORBIDDEN], ids=["easy", "rough", "forbidden"])
+def test_ladders_are_tuned_in_the_warm_up_and_then_frozen(view):
+    chain = tempered(view, 10_000)
+    assert chain.ladder.power.tolist() == list(FIRST_LADDER)
+    seen = []
+    while chain.step < 10_000:
+        chain.advance(SWEEP)
+        if chain.step in tuning_steps(10_000, SWEEP):
+            seen.append(chain.ladder.power.tolist())
+            assert chain.ladder.attempts.sum() == chain.ladder.round_trips[0] == 0
+    assert len(seen) == len(tuning_steps(10_000, SWEEP)) > 3
+    assert seen[0] != list(FIRST_LADDER)
+    assert view is EASY or all(a != b for a, b in pairwise(seen))
+    block = chain._block[0]
+    for _ in range(20):
+        chain.advance(10 * SWEEP)
+        assert chain.ladder.power.tolist() == seen[-1]
+        assert chain._block[0] == block
+        assert len(chain._replicas.slot) == len(seen[-1])
+    assert chain.ladder.power[0] == 1.0
+    assert chain.ladder.attempts.sum() > 0
+
+
+class Watched(TemperedChain):
+    """Keeps the ladders before and after each tuning, with the log weights of their replicas."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.seen: list[tuple[Any, ...]] = []
+
+    def weights(self) -> np.ndarray:
+        return self._replicas.states.log_tau.sum(axis=1)[self._replicas.slot]
+
+    def _tune(self) -> None:
+        before = self.ladder.power, self.weights()
+        super()._tune()
+        self.seen.append((*before, self.ladder.power, self.weights()))
+
+
+def test_new_replicas_take_over_the_states_of_their_neighbours():
+    settings = settings_of(ROUGH, 10_000)
+    chain = Watched(ROUGH, settings, settings.start, np.random.default_rng(2))
+    chain.advance(10_000)
+    assert len(chain.seen) > 3
+    for old, old_weights, new, new_weights in chain.seen:
+        assert len(set(old_weights)) > 1
+        assert np.array_equal(new_weights, old_weights[nearest_rungs(new, old)])
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_tuned_ladder_rejects_evenly(seed):
+    """The barrier of the frozen ladder is that of the tuned one, spread evenly over its pairs."""
+    chain = tempered(ROUGH, 40_000, seed)
+    chain.advance(80_000)
+    ladder = chain.ladder
+    rejection = measure_barrier(ladder.rejection, ladder.attempts)
+    barrier = rejection.sum()
+    assert barrier > 1
+    assert len(ladder.power) == pytest.approx(2 * barrier + 1, abs=2)
+    np.testing.assert_allclose(rejection, rejection.mean(), atol=0.12)
+    assert ladder.round_trips[0] > 20
+
+
+def test_an_easy_posterior_gets_a_short_ladder():
+    lengths = {}
+    for name, view in (("easy", EASY), ("rough", ROUGH)):
+        chain = tempered(view, 5_000)
+        chain.advance(5_000)
+        lengths[name] = len(chain.ladder.power)
+    assert lengths["easy"] == 2 < lengths["rough"]
+
+
+def test_ladders_end_at_power_zero_where_all_partitions_are_admissible():
+    chain = tempered(ROUGH, 5_000)
+    chain.advance(5_000)
+    assert chain._plan.fresh_sizes.size > 0
+    assert chain.ladder.power[-1] == 0.0
+    constrained = tempered(FORBIDDEN, 5_000)
+    constrained.advance(5_000)
+    assert constrained._plan.fresh_sizes.size == 0
