@@ -36,7 +36,7 @@ def learn(
         bool,
         typer.Option(
             "--resume",
-            help="Continue an interrupted run in --out, bit for bit.",
+            help="Continue the run in --out, interrupted or finished, bit for bit.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
@@ -67,8 +67,8 @@ def learn(
         int | None,
         typer.Option(
             metavar="NUMBER",
-            help="Steps of each chain (default: a million; for mcmc 50,000, or up to ten times as "
-            "many if the chains need them to agree).",
+            help="Steps of each chain (default: a million; for mcmc 20,000, or up to 500,000 if "
+            "it takes them to converge).",
             rich_help_panel=SAMPLING,
         ),
     ] = None,
