@@ -11,7 +11,8 @@ import numpy as np
 
 import outpoint as op
 from benchmarks.problems import alarm, gaussian
-from outpoint.learning import SAMPLERS
+from outpoint.mcmc import SAMPLERS
+from outpoint.runs import Progress
 
 STUCK = 0.1
 
@@ -45,8 +46,8 @@ def _run(
     """Edge probabilities, and the seconds from the first to the last step."""
     times: list[float] = []
 
-    def note(stage: str, fraction: float) -> None:
-        if stage == "sampling":
+    def note(progress: Progress) -> None:
+        if progress.stage == "sampling":
             times.append(time.perf_counter())
 
     posterior = op.learn(

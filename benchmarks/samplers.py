@@ -10,7 +10,7 @@ import numpy as np
 
 import outpoint as op
 from benchmarks.problems import gaussian
-from outpoint.mcmc import Settings, start_chain
+from outpoint.mcmc import Settings, make_chain
 from outpoint.scores import BGe, build_prior
 from outpoint.tables import build_table
 from outpoint.tables.view import TableView, view_table
@@ -22,7 +22,7 @@ CASES = [  # label, method, moves, steps
     ("order", "order", None, 2_000_000),
     ("structure", "structure", None, 2_000_000),
     ("structure+rev", "structure+rev", None, 2_000_000),
-    ("mcmc (4 replicas)", "mcmc", None, 100_000),
+    ("mcmc (with its ladder)", "mcmc", None, 100_000),
 ]
 SIZES = (10, 20, 30, 40, 50, 60)
 
@@ -67,6 +67,7 @@ def _rate(
     n_draws = n_draws or steps // 100
     settings = Settings(
         method=method,
+        start=np.zeros(n, dtype=np.uint32),
         moves=moves,
         n_draws=n_draws,
         thin=max(1, steps // n_draws),
@@ -74,8 +75,7 @@ def _rate(
         max_parents=3,
         n_warmup=steps // 10,
     )
-    start = np.zeros(n, dtype=np.uint32)
-    chain = start_chain(view, settings, start, np.random.default_rng(1))
+    chain = make_chain(view, settings)
     chain.advance(settings.n_warmup + 100)
     begun = time.perf_counter()
     chain.advance(steps)

@@ -57,7 +57,9 @@ ORDER_STEPS = 20_000
 """Steps of the order chain behind ``start="order"``."""
 
 SEARCH_RUNS = 4
-"""Annealing runs behind the start of the first chain."""
+"""Annealing runs behind the start of the first chain; beyond ``LARGE`` variables half as many."""
+
+LARGE = 30
 
 COVERED = 0.9
 """Least share of a run that the kept draws are spread over."""
@@ -391,7 +393,7 @@ def find_start(table: ScoreTable, required: NDArray[np.bool_], seed: int) -> NDA
         inside,
         required,
         space="order",
-        n_runs=SEARCH_RUNS,
+        n_runs=SEARCH_RUNS if table.n_nodes <= LARGE else SEARCH_RUNS // 2,
         n_steps=default_steps(table.n_nodes),
         seed=seed,
     )

@@ -282,13 +282,13 @@ def test_levels_that_differ_by_more_than_the_precision_are_a_disagreement():
 
 
 def test_the_number_of_round_trips():
-    """So many new starts miss a tenth of the posterior once in a hundred times, at most."""
+    """So many new starts miss a tenth of the posterior once in twenty times, at most."""
     assert (LEAST_ROUND_TRIPS, LEAST_PER_CHAIN) == (29, 3)
-    assert (LEAST_MODE, MISS_PROBABILITY) == (0.1, 0.01)
+    assert (LEAST_MODE, MISS_PROBABILITY) == (0.1, 0.05)
     assert 0.9**29 <= 0.05 < 0.9**28
 
 
-@pytest.mark.parametrize("trips", [(11, 11, 11, 11), (3, 3, 3, 35), (500, 3, 40, 1000)])
+@pytest.mark.parametrize("trips", [(8, 7, 7, 7), (3, 3, 3, 20), (500, 3, 40, 1000)])
 def test_enough_round_trips(trips):
     found = judge(*run(), crossing=crossed(*trips))
     assert found.converged
@@ -300,7 +300,7 @@ def test_enough_round_trips(trips):
     assert together.verdict == found.verdict
 
 
-@pytest.mark.parametrize("trips", [(11, 11, 11, 10), (1000, 2, 900, 900), (1, 1, 1, 1)])
+@pytest.mark.parametrize("trips", [(7, 7, 7, 7), (1000, 2, 900, 900), (1, 1, 1, 1)])
 def test_too_few_round_trips(trips):
     found = judge(*run(), crossing=crossed(*trips))
     assert not found.converged

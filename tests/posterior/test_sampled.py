@@ -211,8 +211,8 @@ def test_ladder():
 @pytest.mark.parametrize(
     ("parts", "sentence"),
     [
-        ({"round_trips": 22}, ""),
-        ({"round_trips": 21}, "made only 42 round trips"),
+        ({"round_trips": 15}, ""),
+        ({"round_trips": 14}, "made only 28 round trips"),
         ({"round_trips": 0}, "the replicas of chains 0 and 1 never crossed"),
         ({"hot_memory": 0.034}, ""),
         ({"hot_memory": 0.037}, "the hottest replicas of chains 0 and 1 do not move freely"),
