@@ -67,7 +67,7 @@ def _rate(
     n_draws = n_draws or steps // 100
     settings = Settings(
         method=method,
-        start=np.zeros(n, dtype=np.uint32),
+        start=np.zeros(n, dtype=np.int32),
         moves=moves,
         n_draws=n_draws,
         thin=max(1, steps // n_draws),

@@ -26,6 +26,7 @@ RANK = {
     "runs": 6,
     "posterior": 7,
     "preparation": 5,
+    "narrowing": 7,
     "sampling": 8,
     "learning": 9,
     "mapping": 9,

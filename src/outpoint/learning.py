@@ -1,6 +1,6 @@
 """The one function that wires the stages together: data, score, table, engine, posterior."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -13,11 +13,12 @@ from outpoint.errors import GraphError, OptionError
 from outpoint.exact import is_quick, require_feasible, solve
 from outpoint.graphs import Dag
 from outpoint.mcmc import SAMPLERS, check_method
+from outpoint.narrowing import narrow
 from outpoint.posterior import ExactPosterior, Posterior, RunInfo, check_writable, write_run
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.files import CHECKPOINT
 from outpoint.preparation import Model, checked_seed, prepare
-from outpoint.runs import STOPPING, Progress, Report, saved_facts
+from outpoint.runs import STOPPING, Progress, Report, saved_arrays, saved_facts
 from outpoint.sampling import (
     SamplingOptions,
     parse_seconds,
@@ -46,6 +47,7 @@ def learn(
     edge_reversals: bool = True,
     start: Any = None,
     n_candidates: int | None = None,
+    candidates: Mapping[str, Sequence[str]] | None = None,
     structure_prior: str = "uniform",
     edge_prior: Any = None,
     forbidden: Iterable[tuple[str, str]] = (),
@@ -83,7 +85,9 @@ def learn(
         samplers; ``"order"``: order MCMC, which is biased. ``"auto"`` is exact where that takes
         seconds and ``"mcmc"`` otherwise.
     max_parents
-        Most parents a node may have; no limit by default up to 20 variables, 3 beyond.
+        Most parents a node may have. By default there is no limit up to 20 variables; beyond, as
+        many as can be scored in a second or two, and at least 3. Where not all sets of 4 and more
+        can be scored one by one, they may have one member outside the candidates.
     chains, steps, warmup, draws
         Number of chains; recorded steps of each; unrecorded steps before them (a quarter of
         ``steps`` by default); DAGs kept of each chain. By default our sampler takes 20,000 steps,
@@ -100,10 +104,13 @@ def learn(
         Where chains start: ``"empty"`` for the required edges alone, ``"order"`` for the end of a
         short order chain, ``"search"`` for the best DAG of a search, or a :class:`Dag`. By default
         the first chain starts at the best DAG of a search and the others at DAGs drawn from random
-        orders, so that agreement between them means something.
-    n_candidates
-        Number of candidate parents per node for sampling; all nodes by default up to 20 variables,
-        the most promising ones beyond.
+        orders, beyond 20 variables at those of independent short searches, so that agreement
+        between them means something.
+    n_candidates, candidates
+        Beyond 20 variables sums over parent sets are tabulated for so many candidate parents of
+        each node (10 by default; up to 20 variables all nodes are), found by searches and pilot
+        chains, or beginning with a list for each variable. Sets outside the candidates are sampled
+        as well: the choice affects how fast chains mix, not what they sample.
     structure_prior
         ``"uniform"`` over DAGs, or ``"fair"``: the same weight for each number of parents.
     edge_prior
@@ -200,7 +207,7 @@ def learn(
         )
 
     compute = _sum_over_all if method == "exact" else _sample
-    posterior = compute(model, options, n_candidates, info, report)
+    posterior = compute(model, options, n_candidates, candidates, info, report)
     if place is not None:
         write_run(posterior, place, overwrite=True, data=dataset, command=command)
     return posterior
@@ -210,6 +217,7 @@ def _sum_over_all(
     model: Model,
     options: SamplingOptions,
     n_candidates: int | None,
+    candidates: Any,
     info: Callable[[], RunInfo],
     report: Report,
 ) -> Posterior:
@@ -227,16 +235,20 @@ def _sample(
     model: Model,
     options: SamplingOptions,
     n_candidates: int | None,
+    candidates: Any,
     info: Callable[[], RunInfo],
     report: Report,
 ) -> Posterior:
     """Score families, then run chains."""
     report(Progress("scoring parent sets", 0.0))
     with workers(options) as pool:
-        table = model.tabulate(n_candidates, pool)
+        saved = {} if options.out is None else saved_arrays(options.out / CHECKPOINT)
+        narrowed = narrow(model, n_candidates, candidates, options.seed, pool, saved)
         report(Progress("sampling", 0.0))
+        own = None if candidates is None else {k: sorted(v) for k, v in candidates.items()}
+        facts = {**model.facts, "given candidates": own}
         return sample_posterior(
-            table, model.prior, options, model.facts, info, report, pool, _gaussian(model)
+            narrowed, model.prior, options, facts, info, report, pool, _gaussian(model)
         )
 
 

@@ -23,7 +23,8 @@ from outpoint import __version__
 from outpoint.errors import GraphError, OptionError
 from outpoint.graphs import Dag
 from outpoint.mcmc import SWEEP, Sampler, Settings, is_possible
-from outpoint.mcmc.settings import Masks
+from outpoint.mcmc.settings import Codes
+from outpoint.narrowing import Narrowed
 from outpoint.posterior import RunInfo, SampledPosterior
 from outpoint.posterior.assessment import assess_records
 from outpoint.posterior.diagnostics import quick_rhat
@@ -31,8 +32,11 @@ from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.files import CHECKPOINT
 from outpoint.preparation import checked_count
 from outpoint.runs import (
+    CANDIDATES,
+    HOTTEST,
     SCORES,
     START,
+    STARTS,
     Budget,
     ChainRecord,
     Report,
@@ -41,13 +45,10 @@ from outpoint.runs import (
     drive,
     opened_run,
     remove_run,
-    saved_arrays,
 )
 from outpoint.runs.dask import dask_executor
 from outpoint.runs.teams import Team
 from outpoint.scores import StructurePrior
-from outpoint.search import default_steps, search_dags
-from outpoint.tables import ScoreTable
 from outpoint.tables.view import TableView, view_table
 
 LONGEST = {None: 25, True: 250}
@@ -56,13 +57,11 @@ LONGEST = {None: 25, True: 250}
 ORDER_STEPS = 20_000
 """Steps of the order chain behind ``start="order"``."""
 
-SEARCH_RUNS = 4
-"""Annealing runs behind the start of the first chain; beyond ``LARGE`` variables half as many."""
-
-LARGE = 30
-
 COVERED = 0.9
 """Least share of a run that the kept draws are spread over."""
+
+ENOUGH_ESS = 200
+"""Effective draws of every edge from which on a run that has converged may stop by itself."""
 
 ENGINES = ("threads", "dask")
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -151,8 +150,14 @@ class SamplingOptions:
         steps = self.budget.steps or self.sampler.usual_steps
         return min(steps, self.sampler.usual_steps) if self.is_open_ended else steps
 
-    def settings(self, start: Masks, required: NDArray[np.bool_]) -> Settings:
-        """What the chains do; they start at ``start``, or scattered."""
+    def settings(
+        self,
+        start: Codes,
+        required: NDArray[np.bool_],
+        hottest: float,
+        starts: Codes | None = None,
+    ) -> Settings:
+        """What the chains do; they start at ``start``, or scattered, or at ``starts`` if given."""
         expected = self.expected_steps
         n_draws = min(int(self.draws), expected)
         warmup = self.sampler.warmup_share * expected if self.warmup is None else self.warmup
@@ -164,6 +169,8 @@ class SamplingOptions:
             edge_reversals=self.edge_reversals,
             scatter=self.start is None,
             required=required,
+            hottest=hottest,
+            starts=starts if self.start is None and self.sampler.has_ladder else None,
             order_steps=ORDER_STEPS if _is(self.start, "order") else 0,
             n_chains=int(self.chains),
             seed=self.seed,
@@ -211,7 +218,7 @@ def parse_seconds(text: Any) -> float | None:
 
 
 def sample_posterior(
-    table: ScoreTable,
+    narrowed: Narrowed,
     prior: StructurePrior,
     options: SamplingOptions,
     facts: dict[str, Any],
@@ -226,13 +233,12 @@ def sample_posterior(
 
     Raises KeyboardInterrupt if it is interrupted before there is anything to return.
     """
-    if table.candidates.shape[1] < 1:
-        raise OptionError("sampling needs at least one candidate parent (n_candidates).")
+    table = narrowed.table
     view = view_table(table)
-    start = _saved_start(options, table.n_nodes)
+    start = narrowed.start
     if start is None:
-        start = _start_masks(table, view, prior, options)
-    settings = options.settings(start, prior.required)
+        start = _start_codes(narrowed, view, prior, options)
+    settings = options.settings(start, prior.required, narrowed.hottest, narrowed.starts)
 
     def trimmed(records: Sequence[ChainRecord]) -> list[ChainRecord]:
         """As many draws as planned; of a run that became longer all, but for its beginning."""
@@ -243,9 +249,10 @@ def sample_posterior(
         return [record.without_beginning() if is_long else record for record in records]
 
     def has_converged(records: Sequence[ChainRecord]) -> bool:
-        return assess_records(
-            trimmed(records), table.names, table.candidates, options.sampler.name
-        ).converged
+        found = assess_records(
+            trimmed(records), table.names, table.parent_sets, options.sampler.name
+        )
+        return found.converged and (found.smallest_ess is None or found.smallest_ess >= ENOUGH_ESS)
 
     everything = _all_facts(facts, view, settings, prior, options.start)
     with _team(view, settings, options.out, everything, _stopping(options), pool) as team:
@@ -265,9 +272,10 @@ def sample_posterior(
     return SampledPosterior(
         make_info(),
         table.names,
-        table.candidates,
+        table.parent_sets,
         trimmed(records),
         model=model,
+        lost_mass=table.lost_mass,
         is_complete=ending.reason != "interrupted",
     )
 
@@ -294,7 +302,13 @@ def _team(
             yield ThreadTeam(view, settings)
             return
         directory = place.resolve() / CHECKPOINT
-        arrays: dict[str, NDArray[Any]] = {SCORES: _digest(view), START: settings.start}
+        arrays: dict[str, NDArray[Any]] = {
+            SCORES: _digest(view),
+            START: settings.start,
+            CANDIDATES: view.candidates,
+            HOTTEST: np.array([settings.hottest]),
+            STARTS: settings.start[:0] if settings.starts is None else settings.starts,
+        }
         run = stack.enter_context(opened_run(directory, facts, stopping, arrays))
         if pool is None:
             yield ThreadTeam(view, settings, directory, run)
@@ -346,55 +360,26 @@ def _digest(view: TableView) -> NDArray[np.float64]:
     return digest
 
 
-def _saved_start(options: SamplingOptions, n_nodes: int) -> Masks | None:
-    """Where the first chain of a run that is continued began: a search may not end there again."""
-    saved = None if options.out is None else saved_arrays(options.out / CHECKPOINT).get(START)
-    if saved is None or saved.shape != (n_nodes,):
-        return None
-    return saved.astype(np.uint32)
-
-
-def _start_masks(
-    table: ScoreTable, view: TableView, prior: StructurePrior, options: SamplingOptions
-) -> Masks:
+def _start_codes(
+    narrowed: Narrowed, view: TableView, prior: StructurePrior, options: SamplingOptions
+) -> Codes:
     """The parent sets of the DAG where the first chain starts; it must have a finite score.
 
     By default that is the best DAG of a search which knows nothing of the chains.
     """
-    start = options.start
+    start, table = options.start, narrowed.table
     if isinstance(start, Dag):
         if set(start.names) != set(table.names):
             raise GraphError("the start DAG's nodes are not the columns of the data.")
         adjacency = start.reorder(table.names).adjacency
     elif start is None or _is(start, "search"):
-        adjacency = find_start(table, prior.required, options.seed)
+        adjacency = narrowed.best
     else:
         adjacency = prior.required
-    masks = np.zeros(table.n_nodes, dtype=np.uint32)
-    for child, candidates in enumerate(table.candidates):
-        masks[child] = int(adjacency[candidates, child] @ (1 << np.arange(len(candidates))))
-        if adjacency[:, child].sum() != adjacency[candidates, child].sum():
-            raise OptionError(
-                f"the start DAG gives {table.names[child]} a parent that is not among its "
-                "candidates: choose another start, or more n_candidates."
-            )
-    if not is_possible(view, masks):
+    codes = table.codes_of(adjacency)
+    if not is_possible(view, codes):
         raise OptionError(
             "the chains would start in a DAG that the score or the constraints exclude: "
             "give start=Dag with an admissible one."
         )
-    return masks
-
-
-def find_start(table: ScoreTable, required: NDArray[np.bool_], seed: int) -> NDArray[np.bool_]:
-    """The best DAG of a few annealing runs over orders, within the candidates."""
-    inside = table.without_outside()
-    found = search_dags(
-        inside,
-        required,
-        space="order",
-        n_runs=SEARCH_RUNS if table.n_nodes <= LARGE else SEARCH_RUNS // 2,
-        n_steps=default_steps(table.n_nodes),
-        seed=seed,
-    )
-    return found.adjacencies[int(np.argmax(found.log_scores))]
+    return codes

@@ -10,7 +10,13 @@ from outpoint.graphs.counting import partition_size_law
 from outpoint.mcmc import ROOM
 from outpoint.mcmc.moves import MOVES
 from outpoint.mcmc.partition import PartitionState
-from outpoint.mcmc.partition_chain import Plan, make_workspace, run_partition_chain
+from outpoint.mcmc.partition_chain import (
+    COLDEST_WITHOUT_REV,
+    HOT_BLOCK,
+    Plan,
+    make_workspace,
+    run_partition_chain,
+)
 from outpoint.mcmc.replicas import Ladder, Replicas, make_ladder, make_replicas
 from outpoint.mcmc.trace import Draws, Trace, make_trace, spread_edges
 from outpoint.tables.view import TableView
@@ -23,6 +29,7 @@ from tests.mcmc.laws import (
     partitions,
     placement_matrix,
     reversal_matrix,
+    tempered,
     through_dags,
 )
 from tests.mcmc.loops import scored_state
@@ -44,20 +51,21 @@ class Recipe:
         cumulative = np.cumsum(shares)
         cumulative[-1] = 1.0
         sizes = partition_size_law(n) if self.fresh else np.zeros((0, 0))
-        return Plan(cumulative, self.block, self.sweep, sizes, thin, edge_thin)
+        return Plan(cumulative, self.block, 0.5, 0.5, self.sweep, sizes, thin, edge_thin)
 
     def matrix(self, target: Target, power: float = 1.0) -> Floats:
-        """The law of one step; replicas other than the first do not reverse edges."""
+        """The law of one step; hot replicas take short blocks of reversals, or none."""
         out = (1.0 - sum(self.moves.values())) * np.eye(len(target.log_weight))
         for move, share in self.moves.items():
             if move in MOVE_NAMES:
                 out += share * move_matrix(target, move, power)
             elif move == "node_gibbs":
                 out += share * placement_matrix(target, power)
-            elif move == "rev" and power == 1.0:
+            elif move == "rev" and power >= COLDEST_WITHOUT_REV:
                 on_dags = reversal_matrix(target, list_reversals(target))
-                on_dags = np.linalg.matrix_power(on_dags, self.block)
-                out += share * through_dags(target, on_dags)
+                block = self.block if power == 1.0 else min(self.block, HOT_BLOCK)
+                inside = through_dags(target, np.linalg.matrix_power(on_dags, block))
+                out += share * tempered(inside, target.log_weight, 1.0 - power)
             else:
                 out += share * np.eye(len(out))
         return out
@@ -82,8 +90,8 @@ class Chain:
         start = partitions(n)[int(np.flatnonzero(self.target.possible)[-1])]
         state = scored_state(self.target.view, start, np.random.default_rng(0))
         self.replicas = make_replicas(len(self.recipe.powers), state)
-        self.ladder = make_ladder(np.array(self.recipe.powers), n)
-        self.work = make_workspace(*self.target.view.candidates.shape)
+        self.ladder = make_ladder(np.array(self.recipe.powers))
+        self.work = make_workspace(self.target.view)
 
     def run(self, n_steps: int, trace: Trace | None = None, recording: bool = True) -> Trace:
         if trace is None:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from outpoint.graphs import all_partitions
-from outpoint.tables import build_table
+from outpoint.tables import ScoreTable, build_table
+from outpoint.tables.outside import no_outside
 from outpoint.tables.view import TableView, view_table
 from tests.exact.problems import Problem
 from tests.reference import all_dags, log_sum_exp
@@ -175,6 +176,7 @@ class Target:
 
     @classmethod
     def of(cls, problem: Problem, n_candidates: int | None = None) -> "Target":
+        """The problem, of which sets that leave the candidates are taken away."""
         n = len(problem.names)
         table = build_table(
             problem.names,
@@ -182,6 +184,9 @@ class Target:
             problem.prior,
             max_parents=problem.max_parents,
             n_candidates=n - 1 if n_candidates is None else n_candidates,
+        )
+        table = ScoreTable(
+            table.names, table.max_parents, table.candidates, table.dense, no_outside(n)
         )
         is_candidate = np.zeros((n, n), dtype=bool)
         for v in range(n):
@@ -394,6 +399,16 @@ def through_dags(target: Target, on_dags: Floats) -> Floats:
     out = target.dags_given_partition @ on_dags @ back
     out[~target.possible] = np.eye(len(out))[~target.possible]
     return out
+
+
+def tempered(matrix: Floats, log_weight: Floats, exponent: float) -> Floats:
+    """A kernel of which each outcome is accepted with min(1, (w / w')^exponent), else stay."""
+    possible = log_weight > -np.inf
+    finite = np.where(possible, log_weight, 0.0)
+    change = np.where(np.outer(possible, possible), finite[:, None] - finite[None, :], 0.0)
+    accepted = matrix * np.exp(np.minimum(0.0, exponent * change))
+    np.fill_diagonal(accepted, 0.0)
+    return stay_otherwise(accepted)
 
 
 def swap_matrix(target: Target, powers: tuple[float, float], sign: float = 1.0) -> Floats:

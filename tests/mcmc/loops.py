@@ -3,6 +3,8 @@
 They are not cached on disk: a cache would keep the kernels of an older source.
 """
 
+from collections.abc import Iterable
+
 import numba
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +112,7 @@ def differs(a, b):
     if a.n_layers[0] != b.n_layers[0]:
         return True
     for i in range(n):
-        if a.order[i] != b.order[i] or a.layer[i] != b.layer[i]:
+        if a.order[i] != b.order[i] or a.layer[i] != b.layer[i] or a.held[i] != b.held[i]:
             return True
         if not is_close(a.log_tau[i], b.log_tau[i]):
             return True
@@ -236,12 +238,12 @@ def count_placements(view, start, node, power, n_draws, rng, table, counts, weig
 
 
 @numba.njit
-def count_swaps(replicas, ladder, parity, n_draws, rng, counts, swap=swap_replicas):
+def count_swaps(view, replicas, ladder, parity, n_draws, rng, counts, swap=swap_replicas):
     """Swap steps from the same slots; counts[r] are the swaps of r and r + 1."""
     slot = replicas.slot.copy()
     for _ in range(n_draws):
         replicas.slot[:] = slot
-        swap(replicas, ladder, parity, rng)
+        swap(view, replicas, ladder, parity, rng)
         for r in range(slot.size - 1):
             counts[r] += replicas.slot[r] == slot[r + 1] and replicas.slot[r + 1] == slot[r]
     replicas.slot[:] = slot
@@ -279,15 +281,24 @@ def count_first_layers(n, sizes, n_draws, rng, by_size, by_node):
 @numba.njit
 def set_dag(view, dag, masks):
     for v in range(masks.size):
-        set_parents(view, dag, v, masks[v], view.dense[v, masks[v]])
+        set_parents(view, dag, v, masks[v])
+
+
+def set_code(view: TableView, child: int, parents: Iterable[int]) -> int:
+    """The code of a parent set: its mask of candidates, or ``~place`` in the list of the others."""
+    members = set(parents)
+    if members <= set(view.candidates[child].tolist()):
+        return sum(1 << int(view.position[child, u]) for u in members)
+    for place in range(view.outside.start[child], view.outside.start[child + 1]):
+        if set(view.outside.members[place].tolist()) - {-1} == members:
+            return ~place
+    raise KeyError((child, members))
 
 
 def candidate_masks(view: TableView, dag: int) -> NDArray[np.int64]:
-    """The parents of each node as a mask of its candidates."""
+    """The code of each node's parents; a mask of its candidates where there is nothing outside."""
     n = view.dense.shape[0]
-    return np.array(
-        [sum(1 << int(view.position[v, u]) for u in s) for v, s in enumerate(parent_sets(n)[dag])]
-    )
+    return np.array([set_code(view, v, s) for v, s in enumerate(parent_sets(n)[dag])])
 
 
 def make_dag_state(view: TableView, dag: int) -> DagState:
@@ -309,19 +320,19 @@ def dag_codes(view: TableView, possible: NDArray[np.bool_]) -> dict[int, int]:
 @numba.njit
 def dag_code(view, dag):
     code = np.int64(0)
-    for v in range(dag.mask.size):
-        code |= dag.mask[v] << (v * view.candidates.shape[1])
+    for v in range(dag.code.size):
+        code |= dag.code[v] << (v * view.candidates.shape[1])
     return code
 
 
 @numba.njit
 def is_consistent(view, dag):
     """Whether lists, masks and scores say the same."""
-    for v in range(dag.mask.size):
+    for v in range(dag.code.size):
         mask = 0
         for i in range(dag.n_parents[v]):
-            mask |= view.bit[dag.parents[v, i], v]
-        if mask != dag.mask[v] or dag.log_score[v] != view.dense[v, mask]:
+            mask |= 1 << view.position[v, dag.parents[v, i]]
+        if mask != dag.code[v] or dag.log_score[v] != view.dense[v, mask]:
             return False
     return True
 
@@ -329,7 +340,7 @@ def is_consistent(view, dag):
 @numba.njit
 def draw_reversals(view, start, rng, codes):
     """One REV step from ``start``, again and again; returns whether the states stayed right."""
-    n = start.mask.size
+    n = start.code.size
     dag = make_dag(n, view.candidates.shape[1])
     scratch = make_reversal(n)
     fine = True

@@ -1,4 +1,4 @@
-"""Building the ladder: powers from the barrier, its depth from what replicas forget."""
+"""Building the ladder: powers and its end from the barrier, and log weights of its replicas."""
 
 from itertools import pairwise
 from typing import Any
@@ -8,14 +8,13 @@ import pytest
 
 from outpoint.mcmc import SWEEP, Settings, make_chain
 from outpoint.mcmc.ladder import (
-    FIRST_LADDER,
     LEAST_REJECTION,
+    MOST_BARRIER,
     MOST_REPLICAS,
-    fit_depth,
-    free_rung,
+    affordable_rung,
+    first_powers,
+    mean_log_weight,
     measure_barrier,
-    memory_of,
-    most_memory,
     nearest_rungs,
     space_powers,
     tuning_steps,
@@ -70,7 +69,7 @@ def barrier_at(powers: np.ndarray, scale: float, shape: float) -> np.ndarray:
 @pytest.mark.parametrize("shape", [0.3, 1.0, 2.0])
 def test_spacing_makes_rejection_equal(scale, shape):
     """From the first ladder, in rounds, as in a warm-up."""
-    powers = np.array(FIRST_LADDER)
+    powers = first_powers(0.0)
     for _ in range(40):
         rejection = np.minimum(np.diff(barrier_at(powers, scale, shape)), 0.999)
         powers = space_powers(powers, rejection)
@@ -159,147 +158,107 @@ def test_chosen_replicas_are_found_through_their_slots_and_begin_anew():
     assert (replicas.states.layer >= 0).all(), "the states are copies"
 
 
-# Depth
+# Log weights of replicas
 
 
-def moments_of(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """[replica, statistic] series of pairs as sums."""
-    parts = [np.ones_like(x), x, y, x * x, y * y, x * y]
-    return np.stack([part.sum(axis=-1) for part in parts], axis=-1)
+def weights_of(chain: Chain, rows: np.ndarray) -> np.ndarray:
+    return chain.replicas.states.log_tau[rows].sum(axis=1)
 
 
-def correlation(x: np.ndarray, y: np.ndarray) -> float:
-    return float(np.corrcoef(x, y)[0, 1]) if np.ptp(x) > 0 and np.ptp(y) > 0 else 0.0
+def check_log_weights(chain: Chain, weights: np.ndarray, atol: float) -> None:
+    """Against those [sweep, replica] seen after each sweep."""
+    for replica, seen in enumerate(weights.T):
+        moments, origin = chain.ladder.moments[replica], float(chain.ladder.origin[replica])
+        assert moments[0] == len(weights)
+        expected = seen.mean(), seen.std()
+        np.testing.assert_allclose(mean_log_weight(moments, origin), expected, rtol=0, atol=atol)
 
 
-def test_memory_is_the_largest_correlation():
-    rng = np.random.default_rng(1)
-    x = rng.standard_normal((4, 3, 200))
-    y = rng.uniform(-1, 1, (4, 3, 1)) * x + rng.standard_normal((4, 3, 200))
-    expected = [max(correlation(x[r, s], y[r, s]) for s in range(3)) for r in range(len(x))]
-    np.testing.assert_allclose(memory_of(moments_of(x, y)), expected, rtol=1e-10)
-
-
-def test_what_never_varies_has_nothing_to_forget():
-    rng = np.random.default_rng(2)
-    x, y = rng.standard_normal((2, 1, 2, 100))
-    alone = memory_of(moments_of(x[:, :1], y[:, :1]))
-    for constant in (0.0, 0.75, 1.0 / 3.0):
-        x[:, 1] = y[:, 1] = constant
-        assert memory_of(moments_of(x, y)) == pytest.approx(max(alone[0], 0.0), abs=1e-12)
-    x[:, 0] = y[:, 0] = 0.2
-    assert memory_of(moments_of(x, y)).tolist() == [0.0]
-    assert memory_of(np.zeros((3, 2, 6))).tolist() == [0.0] * 3
-
-
-def test_a_replica_that_stays_where_it_is_forgets_nothing():
-    x = np.random.default_rng(3).standard_normal((1, 2, 50))
-    assert memory_of(moments_of(x, x)) == pytest.approx(1.0)
-
-
-def noted(chain: Chain, replica_rows: np.ndarray) -> np.ndarray:
-    """Log weight and depths of the states in these rows."""
-    states = chain.replicas.states
-    depth = states.layer[replica_rows] / states.n_layers[replica_rows]
-    return np.column_stack([states.log_tau[replica_rows].sum(axis=1), depth])
+def run_sweeps(chain: Chain, n_sweeps: int) -> np.ndarray:
+    """Rows keep their states in a swap, so they show where a sweep has left each replica."""
+    weights = []
+    for _ in range(n_sweeps):
+        rows = chain.replicas.slot.copy()
+        chain.run(2, recording=False)
+        weights.append(weights_of(chain, rows))
+    return np.array(weights)
 
 
 @pytest.mark.parametrize(("name", "fresh"), [("bge", False), ("random", True)])
-def test_memory_of_compiled_replicas(name, fresh):
-    """Rows keep their states in a swap, so they show what a sweep has done to each replica."""
+def test_log_weights_of_compiled_replicas(name, fresh):
+    """A replica that is drawn afresh takes no steps."""
     recipe = Recipe({"node_gibbs": 1.0}, powers=(1.0, 0.3, 0.0), sweep=2, fresh=fresh)
     chain = Chain(target(name, 4), recipe, seed=6)
-    before, after = [], []
-    for _ in range(500):
-        rows = chain.replicas.slot.copy()
-        before.append(noted(chain, rows))
-        chain.run(2, recording=False)
-        after.append(noted(chain, rows))
-    x, y = np.array(before), np.array(after)
-    moments = chain.ladder.moments
+    weights = run_sweeps(chain, 500)
     measured = 2 if fresh else 3
-    assert moments[:, 0, 0].tolist() == [500.0] * measured + [0.0] * (3 - measured)
-    expected = [max(correlation(x[:, r, s], y[:, r, s]) for s in range(5)) for r in range(measured)]
-    np.testing.assert_allclose(memory_of(moments)[:measured], expected, rtol=1e-8)
+    assert (chain.ladder.moments[measured:] == 0).all()
+    assert (weights.std(axis=0) > 0.1).all()
+    check_log_weights(chain, weights[:, :measured], atol=1e-9)
 
 
-def test_memory_of_log_weights_far_from_zero():
+def test_log_weights_far_from_zero():
     """Their squares would leave no digits for the spread, hence the origin."""
-    shifted = Target.of(gaussian(4))
-    low = {name: getattr(shifted.view, name) - 1e7 for name in ("dense", "log_sums", "omega")}
+    near = Target.of(gaussian(4))
+    low = {name: getattr(near.view, name) - 1e7 for name in ("dense", "log_sums", "omega")}
     for scores in low.values():
         scores.setflags(write=False)
-    view = shifted.view._replace(**low)
-    found = []
-    for problem in (shifted, Target(4, view, shifted.log_dag, shifted.family)):
-        recipe = Recipe({"node_gibbs": 1.0}, powers=(1.0, 0.3), sweep=2)
-        chain = Chain(problem, recipe, seed=6)
-        chain.run(400, recording=False)
-        weights = chain.ladder.moments[:, :1]
-        found.append(memory_of(weights))
-    np.testing.assert_allclose(found[0], found[1], atol=1e-4)
-    assert (found[0] != 0).all()
+    far = Target(4, near.view._replace(**low), near.log_dag, near.family)
+    recipe = Recipe({"node_gibbs": 1.0}, powers=(1.0, 0.3), sweep=2)
+    chain = Chain(far, recipe, seed=6)
+    weights = run_sweeps(chain, 400)
+    assert (weights < -3.9e7).all()
+    check_log_weights(chain, weights, atol=1e-6)
 
 
-def test_a_free_replica_forgets_half_as_fast_as_fresh_placements():
-    assert most_memory(20, 20) == pytest.approx(np.exp(-0.5))
-    assert most_memory(5, 20) == pytest.approx(np.exp(-2.0))
+@pytest.mark.parametrize("value", [0.0, -3.7])
+def test_a_log_weight_that_never_varies(value):
+    assert mean_log_weight(np.array([3.0, 3 * value, 3 * value**2]), 0.2) == pytest.approx(
+        (0.2 + value, 0.0), abs=1e-7
+    )
 
 
-BOUND = most_memory(20, 20)  # about 0.61
-
-
-@pytest.mark.parametrize(
-    ("memory", "rung"),
-    [
-        ([0.1, 0.1, 0.1], 0),
-        ([0.9, 0.1, 0.1], 1),
-        ([0.9, 0.8, 0.1], 2),
-        ([0.1, 0.9, 0.1], 2),
-        ([0.9, 0.9, 0.9], 2),
-        ([0.1, 0.1, 0.9], 2),
-        ([0.9, BOUND, BOUND], 1),
-        ([0.9, -1.0, 0.0], 1),
-    ],
-)
-def test_free_rung(memory, rung):
-    assert free_rung(np.array(memory), 20, 20) == rung
-
-
-LADDER = np.array([1.0, 0.5, 0.2, 0.0])
-REJECTION = np.array([0.3, 0.6, 0.2])
+# How hot
 
 
 @pytest.mark.parametrize(
-    ("power", "memory", "fitted", "rejection"),
+    ("rejection", "rung"),
     [
-        # Free from some replica on: it becomes the last one, and two are the least.
-        (LADDER, [0.9, 0.9, 0.1, 0.1], [1.0, 0.5, 0.2], [0.3, 0.6]),
-        (LADDER, [0.9, 0.1, 0.1, 0.1], [1.0, 0.5], [0.3]),
-        (LADDER, [0.1, 0.1, 0.1, 0.1], [1.0, 0.5], [0.3]),
-        # Free only at power 0, or not even there: nothing is further.
-        (LADDER, [0.9, 0.9, 0.9, 0.1], [1.0, 0.5, 0.2, 0.0], [0.3, 0.6, 0.2]),
-        (LADDER, [0.9, 0.9, 0.9, 0.9], [1.0, 0.5, 0.2, 0.0], [0.3, 0.6, 0.2]),
-        # Cut too early before: half the power, and 0.
-        (LADDER[:3], [0.9, 0.1, 0.9], [1.0, 0.5, 0.2, 0.1, 0.0], [0.3, 0.6, 0.5, 0.5]),
-        (LADDER[:3], [0.9, 0.9, 0.1], [1.0, 0.5, 0.2], [0.3, 0.6]),
+        ([0.5], 1),
+        ([0.0, 0.0, 0.0], 3),
+        ([0.5] * 7, 7),
+        ([0.5] * 8, 8),
+        ([0.5] * 9, 8),
+        ([0.5] * 8 + [0.0], 9),
+        ([1.0, 0.5, 1.0, 0.75, 1.0, 0.0], 4),
+        ([1.0] * 20, 4),
     ],
 )
-def test_fit_depth(power, memory, fitted, rejection):
-    found = fit_depth(power, REJECTION[: len(power) - 1], np.array(memory), 20, 20)
-    assert found[0].tolist() == pytest.approx(fitted)
-    assert found[1].tolist() == pytest.approx(rejection)
+def test_affordable_rung(rejection, rung):
+    assert MOST_BARRIER == 4.0
+    assert affordable_rung(np.array(rejection)) == rung
+
+
+@pytest.mark.parametrize("hottest", [0.0, 0.02, 0.3])
+def test_first_powers(hottest):
+    powers = first_powers(hottest)
+    assert len(powers) == 8
+    assert powers[[0, -1]].tolist() == pytest.approx([1.0, hottest])
+    factors = powers[1:] / powers[:-1]
+    inner = factors if hottest else factors[:-1]
+    np.testing.assert_allclose(inner, inner[0], rtol=1e-12)
+    assert hottest or powers[-2] == pytest.approx(0.01)
 
 
 # Tuned chains
 
 
-def settings_of(view: TableView, n_warmup: int, seed: int = 1) -> Settings:
+def settings_of(view: TableView, n_warmup: int, seed: int = 1, hottest: float = 0.0) -> Settings:
     return Settings(
         method="mcmc",
-        start=np.zeros(len(view.candidates), dtype=np.uint32),
+        start=np.zeros(len(view.candidates), dtype=np.int32),
         max_parents=len(view.candidates) - 1,
         seed=seed,
+        hottest=hottest,
         n_warmup=n_warmup,
         n_draws=100,
         thin=SWEEP,
@@ -321,7 +280,7 @@ FORBIDDEN = Target.of(random_scores(5, spread=8.0, seed=3, forbidden=[("a", "b")
 @pytest.mark.parametrize("view", [EASY, ROUGH, FORBIDDEN], ids=["easy", "rough", "forbidden"])
 def test_ladders_are_tuned_in_the_warm_up_and_then_frozen(view):
     chain = tempered(view, 10_000)
-    assert chain.ladder.power.tolist() == list(FIRST_LADDER)
+    assert chain.ladder.power.tolist() == first_powers(0.0).tolist()
     seen = []
     while chain.step < 10_000:
         chain.advance(SWEEP)
@@ -329,7 +288,7 @@ def test_ladders_are_tuned_in_the_warm_up_and_then_frozen(view):
             seen.append(chain.ladder.power.tolist())
             assert chain.ladder.attempts.sum() == chain.ladder.round_trips[0] == 0
     assert len(seen) == len(tuning_steps(10_000, SWEEP)) > 3
-    assert seen[0] != list(FIRST_LADDER)
+    assert seen[0] != first_powers(0.0).tolist()
     assert view is EASY or all(a != b for a, b in pairwise(seen))
     block = chain._block[0]
     for _ in range(20):
@@ -398,3 +357,16 @@ def test_ladders_end_at_power_zero_where_all_partitions_are_admissible():
     constrained = tempered(FORBIDDEN, 5_000)
     constrained.advance(5_000)
     assert constrained._plan.fresh_sizes.size == 0
+    assert constrained.ladder.power[-1] == 0.0
+
+
+@pytest.mark.parametrize("hottest", [0.02, 0.3])
+def test_ladders_end_where_they_are_told_to(hottest):
+    """Where the last power is not 0, nothing is drawn afresh."""
+    for view in (ROUGH, FORBIDDEN):
+        chain = make_chain(view, settings_of(view, 5_000, hottest=hottest))
+        chain.advance(5_000)
+        assert isinstance(chain, TemperedChain)
+        assert chain._plan.fresh_sizes.size == 0
+        assert chain.ladder.power[[0, -1]].tolist() == pytest.approx([1.0, hottest])
+        assert (np.diff(chain.ladder.power) < 0).all()

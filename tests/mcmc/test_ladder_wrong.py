@@ -74,7 +74,7 @@ def swap_by(log_ratio, replicas, ladder, upper, rng):
 
 
 @numba.njit
-def swap_rightly(replicas, ladder, parity, rng):
+def swap_rightly(view, replicas, ladder, parity, rng):
     slot, power, log_tau = replicas.slot, ladder.power, replicas.states.log_tau
     for upper in range(parity, slot.size - 1, 2):
         gap = log_tau[slot[upper + 1]].sum() - log_tau[slot[upper]].sum()
@@ -82,7 +82,7 @@ def swap_rightly(replicas, ladder, parity, rng):
 
 
 @numba.njit
-def swap_without_the_difference(replicas, ladder, parity, rng):
+def swap_without_the_difference(view, replicas, ladder, parity, rng):
     slot, log_tau = replicas.slot, replicas.states.log_tau
     for upper in range(parity, slot.size - 1, 2):
         gap = log_tau[slot[upper + 1]].sum() - log_tau[slot[upper]].sum()
@@ -90,7 +90,7 @@ def swap_without_the_difference(replicas, ladder, parity, rng):
 
 
 @numba.njit
-def swap_with_the_wrong_sign(replicas, ladder, parity, rng):
+def swap_with_the_wrong_sign(view, replicas, ladder, parity, rng):
     slot, power, log_tau = replicas.slot, ladder.power, replicas.states.log_tau
     for upper in range(parity, slot.size - 1, 2):
         gap = log_tau[slot[upper + 1]].sum() - log_tau[slot[upper]].sum()
@@ -98,7 +98,7 @@ def swap_with_the_wrong_sign(replicas, ladder, parity, rng):
 
 
 @numba.njit
-def swap_forgetting_slots(replicas, ladder, parity, rng):
+def swap_forgetting_slots(view, replicas, ladder, parity, rng):
     """Takes the row r for the state of replica r."""
     slot, power, log_tau = replicas.slot, ladder.power, replicas.states.log_tau
     for upper in range(parity, slot.size - 1, 2):
@@ -107,10 +107,10 @@ def swap_forgetting_slots(replicas, ladder, parity, rng):
 
 
 @numba.njit
-def swap_that_leaves_slots(replicas, ladder, parity, rng):
+def swap_that_leaves_slots(view, replicas, ladder, parity, rng):
     """Decides rightly, and then changes nothing."""
     before = replicas.slot.copy()
-    swap_rightly(replicas, ladder, parity, rng)
+    swap_rightly(view, replicas, ladder, parity, rng)
     replicas.slot[:] = before
 
 

@@ -79,7 +79,7 @@ def swap_matrix(problem: Target, share_any: float, still: float = 0.01) -> Float
     return metropolis(proposal, np.zeros_like(proposal), log_order_weights(problem))
 
 
-def drawn_dags(problem: Target, masks: NDArray[np.uint32]) -> NDArray[np.int64]:
+def drawn_dags(problem: Target, masks: NDArray[np.int32]) -> NDArray[np.int64]:
     """Drawn masks as indices into ``all_dags``."""
     width, n = problem.view.candidates.shape[1], problem.n
     shift = width * np.arange(n)
@@ -104,7 +104,7 @@ def sampler(problem: Target, n_draws: int, thin: int, seed: int, n_warmup: int =
     ]
     settings = Settings(
         method="order",
-        start=np.array(start, dtype=np.uint32),
+        start=np.array(start, dtype=np.int32),
         max_parents=problem.n - 1,
         seed=seed,
         n_warmup=n_warmup,
@@ -224,8 +224,8 @@ def test_draws_follow_the_biased_law(n, name):
     n_draws = 5000
     chain = sampler(problem, n_draws, thin, seed=n, n_warmup=10 * thin)
     drawn = advance_taking_draws(chain, (10 + n_draws) * thin)
-    assert len(drawn.masks) == n_draws
-    found = drawn_dags(problem, drawn.masks)
+    assert len(drawn.codes) == n_draws
+    found = drawn_dags(problem, drawn.codes)
     counts = np.bincount(found, minlength=len(problem.dags))
     check_counts(counts, biased_law(problem), FALSE_ALARM)
     np.testing.assert_allclose(drawn.log_score, problem.log_dag[found], atol=1e-9)

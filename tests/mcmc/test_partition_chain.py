@@ -152,7 +152,7 @@ def draw(problem: Target, recipe: Recipe, n_draws: int, seed: int):
 def dags_drawn(problem: Target, trace) -> np.ndarray:
     candidates = problem.view.candidates
     width = candidates.shape[1]
-    unique, inverse = np.unique(trace.masks, axis=0, return_inverse=True)
+    unique, inverse = np.unique(trace.codes, axis=0, return_inverse=True)
     known = []
     for masks in unique.tolist():
         known.append(
@@ -179,7 +179,7 @@ def test_draws(name, n, recipe):
         trace.log_weight, problem.log_weight[partition_of_dags(n)[dags]], rtol=1e-12
     )
     assert trace.best_log_score[0] == pytest.approx(problem.log_dag.max(), rel=1e-13)
-    trace.masks[0] = trace.best_mask
+    trace.codes[0] = trace.best_code
     assert problem.log_dag[dags_drawn(problem, trace)[0]] == pytest.approx(trace.best_log_score[0])
 
 
@@ -325,8 +325,8 @@ def test_full_traces_are_not_overrun():
 
 
 @numba.njit
-def add_edges(trace, view, state, allowed):
-    add_edges_given_partition(trace, view, state, allowed)
+def add_edges(trace, view, state):
+    add_edges_given_partition(trace, view, state)
 
 
 @pytest.mark.parametrize("name", ["random", "rough", "bge", "bdeu", "forbidden", "required"])
@@ -339,8 +339,7 @@ def test_edges_given_partition(n, name):
     for x in np.flatnonzero(problem.possible):
         n_candidates = problem.view.candidates.shape[1]
         trace = make_trace(n, 0, n_candidates=n_candidates)
-        allowed = np.empty(n, dtype=np.int32)
-        add_edges(trace, problem.view, scored_state(problem.view, partitions(n)[x], rng), allowed)
+        add_edges(trace, problem.view, scored_state(problem.view, partitions(n)[x], rng))
         found = summed_edges(problem.view, trace)
         np.testing.assert_allclose(found, expected[x], rtol=0, atol=1e-12)
         assert trace.n_edge_sums[0] == 1

@@ -259,7 +259,7 @@ def test_swap_of_replicas_with_the_wrong_sign():
     replicas = make_replicas(2, scored_state(problem.view, partitions(3)[high], rng))
     replicas.states.log_tau[1] = scored_state(problem.view, partitions(3)[low], rng).log_tau
     counts = np.zeros(1, dtype=np.int64)
-    count_swaps(replicas, make_ladder(np.array(powers), 3), 0, 2_000, rng, counts)
+    count_swaps(problem.view, replicas, make_ladder(np.array(powers)), 0, 2_000, rng, counts)
     accepted = swap_probability(problem, powers, high, low, sign=-1.0)
     seen, law = np.array([2_000 - counts[0], counts[0]]), np.array([1 - accepted, accepted])
     with pytest.raises(AssertionError):

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from outpoint.mcmc.dag import make_dag, mark_descendants
-from outpoint.mcmc.moves import REV
 from outpoint.mcmc.partition import copy_partition, make_partition
-from outpoint.mcmc.partition_chain import change_dag, make_workspace
+from outpoint.mcmc.partition_chain import make_workspace, reverse_edges
 from outpoint.mcmc.trace import make_trace
 from tests.mcmc.laws import (
     Floats,
@@ -122,13 +121,13 @@ def test_dags_from_partitions(name, n):
 
 
 @numba.njit
-def count_blocks(view, start, block, n_draws, work, trace, rng, table, counts):
+def count_blocks(view, start, block, power, n_draws, work, trace, rng, table, counts):
     n = start.order.size
     state, full = make_partition(n), make_partition(n)
     fine = True
     for _ in range(n_draws):
         copy_partition(start, state)
-        change_dag(view, state, work, REV, block, trace, rng)
+        reverse_edges(view, state, work, block, 0.5, power, power == 1.0, trace, rng)
         copy_partition(state, full)
         score(view, full)
         fine &= is_valid(state) and not differs(full, state)
@@ -141,11 +140,13 @@ def test_compiled_blocks(name, n, block):
     problem, table = target(name, n), code_table(n)
     matrix = through_dags(problem, np.linalg.matrix_power(reversals(name, n), block))
     rng = np.random.default_rng(block)
-    work, trace = make_workspace(*problem.view.candidates.shape), make_trace(n, 0)
+    work, trace = make_workspace(problem.view), make_trace(n, 0)
     for x in np.flatnonzero(problem.possible):
         start = scored_state(problem.view, partitions(n)[x], rng)
         counts = np.zeros(len(table), dtype=np.int64)
-        assert count_blocks(problem.view, start, block, 20_000, work, trace, rng, table, counts)
+        assert count_blocks(
+            problem.view, start, block, 1.0, 20_000, work, trace, rng, table, counts
+        )
         check_counts(counts[: len(matrix)], matrix[x], FALSE_ALARM / problem.possible.sum())
     best = problem.log_dag.max()
     assert trace.best_log_score[0] == pytest.approx(best, rel=1e-13)

@@ -82,8 +82,9 @@ def test_walkers_that_never_cross_make_no_trip():
         3, scored_state(problem.view, partitions(3)[0], np.random.default_rng(1))
     )
     replicas.states.log_tau[:] = [[0.0] * 3, [-1e4] * 3, [-1e8] * 3]
-    ladder = make_ladder(powers, 3)
-    swap_many(swap_replicas, replicas, ladder, np.random.default_rng(1), np.empty((500, 3), int))
+    ladder = make_ladder(powers)
+    slots = np.empty((500, 3), int)
+    swap_many(swap_replicas, problem.view, replicas, ladder, np.random.default_rng(1), slots)
     assert replicas.slot.tolist() == [0, 1, 2]
     assert ladder.round_trips[0] == 0
     assert ladder.attempts.tolist() == [250, 250]
@@ -91,21 +92,22 @@ def test_walkers_that_never_cross_make_no_trip():
 
 
 @numba.njit
-def swap_many(swap, replicas, ladder, rng, slots):
+def swap_many(swap, view, replicas, ladder, rng, slots):
     for i in range(len(slots)):
-        swap(replicas, ladder, i % 2, rng)
+        swap(view, replicas, ladder, i % 2, rng)
         slots[i] = replicas.slot
 
 
 def agrees_with_the_count(swap: Callable[..., Any]) -> bool:
     """Whether walkers that always swap are counted right, for ladders of several lengths."""
     rng = np.random.default_rng(2)
-    start = scored_state(target("random", 3).view, partitions(3)[0], rng)
+    view = target("random", 3).view
+    start = scored_state(view, partitions(3)[0], rng)
     for n_replicas in (2, 3, 4, 7):
         replicas = make_replicas(n_replicas, start)
-        ladder = make_ladder(np.linspace(1.0, 0.0, n_replicas), 3)
+        ladder = make_ladder(np.linspace(1.0, 0.0, n_replicas))
         slots = np.empty((200, n_replicas), dtype=np.int64)
-        swap_many(swap, replicas, ladder, rng, slots)
+        swap_many(swap, view, replicas, ladder, rng, slots)
         assert count_trips(slots) > 10
         if ladder.round_trips[0] != count_trips(slots):
             return False
@@ -113,7 +115,7 @@ def agrees_with_the_count(swap: Callable[..., Any]) -> bool:
 
 
 @numba.njit
-def swap_slots(replicas, ladder, parity, rng):
+def swap_slots(view, replicas, ladder, parity, rng):
     slot = replicas.slot
     for upper in range(parity, slot.size - 1, 2):
         if accepts(0.0, 0.0, rng):
@@ -121,9 +123,9 @@ def swap_slots(replicas, ladder, parity, rng):
 
 
 @numba.njit
-def count_half_trips(replicas, ladder, parity, rng):
+def count_half_trips(view, replicas, ladder, parity, rng):
     """Wrong: the way up counts, too."""
-    swap_slots(replicas, ladder, parity, rng)
+    swap_slots(view, replicas, ladder, parity, rng)
     hot, cold = replicas.slot[-1], replicas.slot[0]
     if replicas.trip[hot] == GOING_UP:
         replicas.trip[hot] = COMING_DOWN
@@ -134,9 +136,9 @@ def count_half_trips(replicas, ladder, parity, rng):
 
 
 @numba.njit
-def count_descents(replicas, ladder, parity, rng):
+def count_descents(view, replicas, ladder, parity, rng):
     """Wrong: a walker need not have begun at replica 0."""
-    swap_slots(replicas, ladder, parity, rng)
+    swap_slots(view, replicas, ladder, parity, rng)
     replicas.trip[replicas.slot[-1]] = COMING_DOWN
     if replicas.trip[replicas.slot[0]] == COMING_DOWN:
         ladder.round_trips[0] += 1
@@ -144,9 +146,9 @@ def count_descents(replicas, ladder, parity, rng):
 
 
 @numba.njit
-def count_stays(replicas, ladder, parity, rng):
+def count_stays(view, replicas, ladder, parity, rng):
     """Wrong: a walker that stays at replica 0 is counted again and again."""
-    swap_slots(replicas, ladder, parity, rng)
+    swap_slots(view, replicas, ladder, parity, rng)
     if replicas.trip[replicas.slot[-1]] == GOING_UP:
         replicas.trip[replicas.slot[-1]] = COMING_DOWN
     if replicas.trip[replicas.slot[0]] == COMING_DOWN:
@@ -156,9 +158,9 @@ def count_stays(replicas, ladder, parity, rng):
 
 
 @numba.njit
-def follow_replicas(replicas, ladder, parity, rng):
+def follow_replicas(view, replicas, ladder, parity, rng):
     """Wrong: the mark stays with the replica and does not move with the walker."""
-    swap_slots(replicas, ladder, parity, rng)
+    swap_slots(view, replicas, ladder, parity, rng)
     last = replicas.slot.size - 1
     if replicas.trip[last] == GOING_UP:
         replicas.trip[last] = COMING_DOWN

@@ -30,7 +30,7 @@ ROUGH = Target.of(random_scores(5, spread=8.0, seed=3)).view
 
 def settings_of(method: str, n: int = 5, **changes: Any) -> Settings:
     options: dict[str, Any] = {
-        "start": np.zeros(n, dtype=np.uint32),
+        "start": np.zeros(n, dtype=np.int32),
         "max_parents": 4,
         "n_draws": 200,
         "thin": 10,
@@ -138,8 +138,8 @@ def test_draws_are_taken_once_and_make_room():
     chain.advance(50)
     first = chain.take_draws()
     chain.advance(30)
-    assert [len(first.masks), len(chain.take_draws().masks)] == [5, 3]
-    assert len(chain.take_draws().masks) == 0
+    assert [len(first.codes), len(chain.take_draws().codes)] == [5, 3]
+    assert len(chain.take_draws().codes) == 0
 
 
 def test_batches_of_edges_double_when_they_are_full():
@@ -172,7 +172,7 @@ def test_a_cut_within_sweeps_keeps_the_law():
     for _ in range(160_000 // 35):
         chain.advance(7)
         chain.advance(28)
-        for masks in chain.take_draws().masks:
+        for masks in chain.take_draws().codes:
             counts[index[tuple(masks.tolist())]] += 1
     assert counts.sum() > 3900
     check_counts(counts, problem.dags, FALSE_ALARM)
@@ -210,7 +210,7 @@ def test_counts_start_after_the_warm_up(method):
 def test_tuned_ladders_against_listing_all_dags(n, name):
     """Means of 20 chains within 6 standard errors, exceeded by chance once in 100,000 edges."""
     problem = target(name, n)
-    start = candidate_masks(problem.view, int(np.argmax(problem.log_dag))).astype(np.uint32)
+    start = candidate_masks(problem.view, int(np.argmax(problem.log_dag))).astype(np.int32)
     settings = settings_of(
         "mcmc", n, start=start, max_parents=n - 1, n_chains=20, n_warmup=1000, edge_thin=1
     )
@@ -232,7 +232,7 @@ def test_tuned_ladders_against_listing_all_dags(n, name):
 def test_partition_of_a_start(n):
     problem = target("random", n)
     for x, dag in enumerate(parent_sets(n)):
-        masks = candidate_masks(problem.view, x).astype(np.uint32)
+        masks = candidate_masks(problem.view, x).astype(np.int32)
         state = partition_of(problem.view, masks)
         layers = peel([set(s) for s in dag])
         assert state.n_layers[0] == len(layers)
@@ -243,7 +243,7 @@ def test_partition_of_a_start(n):
 @pytest.mark.parametrize("method", SAMPLERS)
 def test_order_start_is_possible_and_used(method):
     view = Target.of(gaussian(5, required=[("a", "b")], max_parents=2)).view
-    start = np.zeros(5, dtype=np.uint32)
+    start = np.zeros(5, dtype=np.int32)
     start[1] = 1 << int(view.position[1, 0])
     chains = [
         begin(method, seed, view, start=start, order_steps=300, max_parents=2)
@@ -252,14 +252,14 @@ def test_order_start_is_possible_and_used(method):
     for chain in chains:
         chain.advance(10)
         assert chain.trace.n_draws[0] == 1, "the draws of the order chain are not counted"
-        assert is_possible(view, chain.trace.masks[0])
-        assert chain.trace.masks[0, 1] >> int(view.position[1, 0]) & 1
+        assert is_possible(view, chain.trace.codes[0])
+        assert chain.trace.codes[0, 1] >> int(view.position[1, 0]) & 1
 
 
 EAGER = Target.of(custom(5, lambda v, parents: 5.0 * len(parents), required=[("d", "a")]))
 EAGER_REQUIRED = np.zeros((5, 5), dtype=bool)
 EAGER_REQUIRED[3, 0] = True
-EAGER_START = np.zeros(5, dtype=np.uint32)
+EAGER_START = np.zeros(5, dtype=np.int32)
 EAGER_START[0] = 1 << int(EAGER.view.position[0, 3])
 
 
@@ -341,10 +341,10 @@ def frozen_view() -> TableView:
 @pytest.mark.parametrize("method", SAMPLERS)
 def test_nothing_is_accepted_where_nothing_changes(method):
     view = frozen_view()
-    start = np.array([0, 1 << int(view.position[1, 0]), 1 << int(view.position[2, 1])], np.uint32)
+    start = np.array([0, 1 << int(view.position[1, 0]), 1 << int(view.position[2, 1])], np.int32)
     chain = begin(method, 2, view, start=start, max_parents=2)
     chain.advance(2000)
-    assert (chain.trace.masks[: chain.trace.n_draws[0]] == start).all()
+    assert (chain.trace.codes[: chain.trace.n_draws[0]] == start).all()
     assert chain.trace.attempts.sum() >= 2000
     assert chain.trace.accepted.tolist() == [0] * len(MOVES)
 

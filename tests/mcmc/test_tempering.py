@@ -57,8 +57,8 @@ def check_swaps(
         for b in possible:
             replicas = two_replicas(problem, *((a, b) if slot == (0, 1) else (b, a)))
             replicas.slot[:] = slot
-            ladder, counts = make_ladder(np.array(powers), 3), np.zeros(1, dtype=np.int64)
-            count_swaps(replicas, ladder, 0, n_draws, rng, counts, swap)
+            ladder, counts = make_ladder(np.array(powers)), np.zeros(1, dtype=np.int64)
+            count_swaps(problem.view, replicas, ladder, 0, n_draws, rng, counts, swap)
             accepted = swap_probability(problem, powers, a, b)
             law = np.array([1.0 - accepted, accepted])
             seen = np.array([n_draws - counts[0], counts[0]])
@@ -82,9 +82,11 @@ def test_pairs_take_turns():
     rng = np.random.default_rng(3)
     replicas = make_replicas(5, scored_state(problem.view, partitions(3)[0], rng))
     for parity, tried in ((0, [1, 0, 1, 0]), (1, [0, 1, 0, 1])):
-        ladder = make_ladder(np.array([1.0, 0.8, 0.6, 0.4, 0.2]), 3)
+        ladder = make_ladder(np.array([1.0, 0.8, 0.6, 0.4, 0.2]))
         counts = np.zeros(4, dtype=np.int64)
-        count_swaps(replicas, ladder, parity, 1, rng, counts)  # equal states always swap
+        count_swaps(
+            problem.view, replicas, ladder, parity, 1, rng, counts
+        )  # equal states always swap
         assert ladder.attempts.tolist() == tried
         assert counts.tolist() == ladder.accepted.tolist() == tried
         assert ladder.rejection.tolist() == [0.0] * 4

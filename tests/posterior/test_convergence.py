@@ -14,6 +14,7 @@ from outpoint.posterior.convergence import (
     assess,
     group_chains,
 )
+from outpoint.posterior.diagnostics import diagnose
 
 NAMES = [f"x{i} -> y" for i in range(30)]
 
@@ -30,11 +31,11 @@ def judge(series, log_scores, n_edges, **options):
     return assess(series, NAMES[: series.shape[2]], log_scores, n_edges, **options)
 
 
-def crossed(*round_trips, free=(True, True, True, True)):
+def crossed(*round_trips, gap=0.0):
     """Ladders that were crossed so often, in all or by chain."""
     if len(round_trips) == 1:
         round_trips = (round_trips[0] // 4,) * 4
-    return Crossing(tuple(round_trips), tuple(free))
+    return Crossing(tuple(round_trips), gap)
 
 
 def test_converged():
@@ -325,18 +326,23 @@ def test_chains_without_a_round_trip_are_named(trips, who):
     )
 
 
-@pytest.mark.parametrize(
-    ("free", "who"),
-    [((True, True, False, True), "chain 2"), ((False, True, True, False), "chains 0 and 3")],
-)
-def test_hottest_replicas_must_move_freely(free, who):
-    """However often the ladder was crossed: its end is no new start."""
-    found = judge(*run(), crossing=crossed(1000, free=free))
-    assert not found.converged
-    assert found.verdict == (
-        f"not converged: the chains agree, but the hottest replicas of {who} do not move freely, "
-        "so that all may have missed the same DAGs; run longer (more steps or time)."
-    )
+@pytest.mark.parametrize(("gap", "agree"), [(0.0, True), (0.5, True), (0.51, False), (12.3, False)])
+def test_hottest_replicas_must_agree(gap, agree):
+    """If they do not, ladders begin at different places and their trips are no new starts."""
+    found = judge(*run(), crossing=crossed(1000, gap=gap))
+    assert found.converged == agree
+    if not agree:
+        assert found.verdict == (
+            "not converged: the chains agree, but their hottest replicas do not "
+            f"({gap:.1f} standard deviations apart), so that ladders begin at different places; "
+            "run longer (more steps or time)."
+        )
+
+
+def test_hottest_replicas_that_disagree_are_told_before_missing_round_trips():
+    verdict = judge(*run(), crossing=crossed(0, gap=3.0)).verdict
+    assert "3.0 standard deviations apart" in verdict
+    assert "never crossed" not in verdict
 
 
 def test_a_common_start_without_a_ladder_shows_nothing():
@@ -353,7 +359,7 @@ def test_a_common_start_without_a_ladder_shows_nothing():
 
 @pytest.mark.parametrize("begin_apart", [True, False])
 def test_a_disagreement_is_told_before_what_agreement_would_mean(begin_apart):
-    for crossing in (None, crossed(0), crossed(1000, free=(False,) * 4)):
+    for crossing in (None, crossed(0), crossed(1000, gap=3.0)):
         found = judge(*off([2], [0]), crossing=crossing, begin_apart=begin_apart)
         assert found.verdict.startswith("not converged: chain 2 disagrees with chains 0, 1 and 3")
 
@@ -400,9 +406,49 @@ def test_runs_stuck_in_random_modes_are_never_converged(seed):
     assert found.n_disagreeing == len(edges)
 
 
+# Series with other numbers of batches
+
+
+def test_series_may_have_other_numbers_of_batches():
+    """Some edges in 256 batches, others in 32, which are judged as long batches."""
+    series, *rest = run()
+    coarse = series[:, :, 20:].reshape(4, 32, 8, 10).mean(axis=2)
+    both = assess((series[:, :, :20], coarse), NAMES, *rest)
+    assert both.converged, both.verdict
+    alone = assess(series[:, :, :20], NAMES[:20], *rest)
+    for name in ("mcse", "rhat", "ess", "ess_tail", "status"):
+        np.testing.assert_array_equal(getattr(both.edges, name)[:20], getattr(alone.edges, name))
+    long = diagnose(coarse, long_batches=True)
+    for name in ("mcse", "status"):
+        np.testing.assert_array_equal(getattr(both.edges, name)[20:], getattr(long, name))
+    assert both.largest_difference == pytest.approx(judge(series, *rest).largest_difference)
+
+
+def test_a_disagreement_in_coarse_batches_is_found():
+    series, *rest = off([2], [0, 1])
+    coarse = series[:, :, :6].reshape(4, 32, 8, 6).mean(axis=2)
+    found = assess((series[:, :, 6:], coarse), NAMES[6:] + NAMES[:6], *rest)
+    assert not found.converged
+    assert found.groups == ((0, 1, 3), (2,))
+    assert found.n_disagreeing == 2
+    assert "x0 -> y" in found.verdict
+    assert "x1 -> y" in found.verdict
+
+
+def test_a_mode_found_at_the_end_of_coarse_batches():
+    series, *rest = run()
+    coarse = np.zeros((4, 32, 2))
+    coarse[1, 30:, 1] = 1.0
+    found = assess((series, coarse), [*NAMES, "u -> v", "u -> w"], *rest)
+    assert not found.converged
+    assert "u -> w" in found.verdict
+
+
 def test_wrong_shapes_are_refused():
     series, log_scores, n_edges = run()
     with pytest.raises(OptionError, match="named edges"):
         assess(series, NAMES[:3], log_scores, n_edges)
     with pytest.raises(OptionError, match="as many chains"):
         judge(series, log_scores[:2], n_edges)
+    with pytest.raises(OptionError, match=r"31 named edges, not \(4, 256, 30\) and"):
+        assess((series, np.zeros((4, 32, 2))), [*NAMES, "u -> v"], log_scores, n_edges)

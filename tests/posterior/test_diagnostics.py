@@ -345,6 +345,47 @@ def test_what_is_not_a_series_is_refused(series):
 # The cheap R-hat
 
 
+def sticky_coins(p: float, stay: float, size: tuple[int, ...], seed: int) -> np.ndarray:
+    """Chains of 0 and 1 with mean p that keep a value with probability ``stay``, or draw anew."""
+    rng = np.random.default_rng(seed)
+    anew = (rng.random(size) < p).astype(float)
+    kept = rng.random(size) < stay
+    for t in range(1, size[1]):
+        anew[:, t] = np.where(kept[:, t], anew[:, t - 1], anew[:, t])
+    return anew
+
+
+@pytest.mark.parametrize(("p", "stay"), [(0.3, 0.0), (0.1, 0.5), (0.5, 0.8)])
+def test_long_batches_are_judged_by_single_draws(p, stay):
+    """Effective draws are those of the 0s and 1s: as many as there are, or fewer if they stick."""
+    n_draws, n_batches = 6400, 32
+    coins = np.stack([sticky_coins(p, stay, (4, n_draws), seed) for seed in range(40)], axis=2)
+    batches = coins.reshape(4, n_batches, -1, 40).mean(axis=2)
+    found = diagnose(batches, Limits(precision=0.0), long_batches=True)
+    expected = 4 * n_draws * (1 - stay) / (1 + stay)
+    assert np.median(found.ess) == pytest.approx(expected, rel=0.35)
+    assert (found.status == Status.OK).mean() > 0.9
+    assert found.rhat.max() < 1.01
+    # Taken for draws, the batches would never have more effective draws than there are batches.
+    assert np.median(diagnose(batches, Limits(precision=0.0)).ess) < 4 * n_batches * 1.5
+
+
+def test_long_batches_of_chains_that_differ_have_few_effective_draws():
+    coins = sticky_coins(0.3, 0.0, (4, 6400), 1)
+    batches = coins.reshape(4, 32, -1).mean(axis=2)
+    batches[0] += 0.09
+    found = diagnose(batches[:, :, None], long_batches=True)
+    assert found.ess[0] < 1000
+    assert found.rhat[0] > 1.003
+
+
+def test_long_batches_of_a_single_chain():
+    batches = sticky_coins(0.3, 0.0, (1, 6400), 1).reshape(1, 32, -1).mean(axis=2)
+    found = diagnose(batches[:, :, None], Limits(precision=0.0), long_batches=True)
+    assert np.isnan(found.rhat[0])
+    assert 2000 < found.ess[0] < 20_000
+
+
 def test_quick_rhat():
     x = noise(13, (4, 100))
     assert quick_rhat(x) == pytest.approx(plain_split_rhat(plain_halves(x)), rel=1e-12)

@@ -28,6 +28,7 @@ SAMPLED: dict[str, dict[str, Any]] = {
     "one chain": {"method": "partition+rev", "steps": 500, "chains": 1, "structure_prior": "fair"},
     "time": {"method": "mcmc", "time": 0.05, "draws": 30},
     "interrupted": {"method": "mcmc", "steps": 4000, "draws": 60},
+    "interrupted candidates": {"method": "mcmc", "steps": 4000, "draws": 60, "n_candidates": 2},
 }
 KINDS = ("exact", *SAMPLED)
 
@@ -35,7 +36,7 @@ KINDS = ("exact", *SAMPLED)
 def make(kind: str) -> op.Posterior:
     if kind == "exact":
         return op.learn(NUMBERS, method="exact", seed=3, edge_prior=0.4)
-    if kind == "interrupted":
+    if kind.startswith("interrupted"):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("outpoint.runs.teams.ThreadTeam.round_seconds", 0.0)
             patch.setattr("outpoint.runs.runner.PIECE_SECONDS", 0.0)
@@ -50,16 +51,17 @@ def unequal(posterior: op.Posterior) -> op.Posterior:
     short = [
         replace(
             record,
-            masks=record.masks[: -3 * i or None],
+            codes=record.codes[: -3 * i or None],
             log_score=record.log_score[: -3 * i or None],
             log_weight=record.log_weight[: -3 * i or None],
             edge_batches=record.edge_batches[: -2 * i or None],
+            outside_batches=record.outside_batches[: -i or None],
             n_steps=record.n_steps - 200 * i,
         )
         for i, record in enumerate(posterior.records)
     ]
     return SampledPosterior(
-        posterior.info, posterior.names, posterior.candidates, short, is_complete=False
+        posterior.info, posterior.names, posterior.parent_sets, short, is_complete=False
     )
 
 
@@ -105,6 +107,12 @@ def check_same_answers(one: op.Posterior, other: op.Posterior) -> None:
         np.testing.assert_array_equal(one.chain_edges, other.chain_edges)
         assert one.steps_per_chain == other.steps_per_chain
         assert one.largest_difference == other.largest_difference
+        assert one.lost_mass == other.lost_mass
+        assert one.on_candidates == other.on_candidates
+        if one.outside_shares is None:
+            assert other.outside_shares is None
+        else:
+            pd.testing.assert_series_equal(one.outside_shares, other.outside_shares, rtol=0, atol=0)
 
 
 def test_every_answer_is_the_same(posterior: op.Posterior, tmp_path: Path) -> None:
@@ -140,6 +148,32 @@ def test_counts_and_powers_are_kept(kind: str, tmp_path: Path) -> None:
     check_same_records(posterior, op.load(tmp_path / "posterior.nc"))
 
 
+def test_sets_outside_the_candidates_are_kept(tmp_path: Path) -> None:
+    """Only those that occur, so codes are other ones; all else in a record is the same."""
+    posterior = make("candidates")
+    assert posterior.outside_shares.max() > 0.1
+    posterior.save(tmp_path / "posterior.nc")
+    loaded = op.load(tmp_path / "posterior.nc")
+    assert len(loaded.parent_sets.members) < len(posterior.parent_sets.members)
+    n_used = len(
+        {int(code) for record in loaded.records for code in record.codes[record.codes < 0]}
+    )
+    assert n_used <= len(loaded.parent_sets.members)
+    for record, again in zip(posterior.records, loaded.records, strict=True):
+        for name in storage.RECORD_DIMENSIONS:
+            value, read = getattr(record, name), getattr(again, name)
+            assert np.asarray(value).dtype == np.asarray(read).dtype
+            if name not in ("codes", *storage.CODES):
+                np.testing.assert_array_equal(value, read)
+                continue
+            shape = (-1, len(posterior.names))
+            np.testing.assert_array_equal(
+                posterior.parent_sets.adjacencies(value.reshape(shape)),
+                loaded.parent_sets.adjacencies(read.reshape(shape)),
+            )
+            np.testing.assert_array_equal(value < 0, read < 0)
+
+
 def test_everything_in_a_record_is_kept() -> None:
     names = {field.name for field in fields(ChainRecord)}
     assert names == {*storage.RECORD_DIMENSIONS, "moves"}
@@ -156,11 +190,12 @@ def test_ladders_of_different_lengths(tmp_path: Path) -> None:
             swap_attempts=rng.integers(10, 20, n_replicas - 1),
             swap_accepted=rng.integers(0, 10, n_replicas - 1),
             round_trips=n_replicas * 7,
-            hot_memory=0.1 * n_replicas,
+            hot_log_weight=-3.0 * n_replicas,
+            hot_spread=0.1 * n_replicas,
         )
         for n_replicas, record in zip((5, 2, 1, 9), posterior.records, strict=True)
     ]
-    unlike = SampledPosterior(posterior.info, posterior.names, posterior.candidates, records)
+    unlike = SampledPosterior(posterior.info, posterior.names, posterior.parent_sets, records)
     unlike.save(tmp_path / "posterior.nc")
     loaded = op.load(tmp_path / "posterior.nc")
     assert isinstance(loaded, SampledPosterior)
@@ -219,7 +254,7 @@ def test_other_programs_can_read_it(tmp_path: Path) -> None:
     posterior.save(tmp_path / "posterior.nc")
     dataset = xr.load_dataset(tmp_path / "posterior.nc", engine="h5netcdf")
     np.testing.assert_array_equal(dataset["log_score"], posterior.log_scores)
-    assert dataset["masks"].dims == ("chain", "draw", "node")
+    assert dataset["codes"].dims == ("chain", "draw", "node")
 
 
 def test_directory_of_a_run(tmp_path: Path) -> None:
@@ -356,9 +391,10 @@ def test_other_formats_and_missing_parts(content: bytes, tmp_path: Path) -> None
     for number in (1, 3):
         other = dataset.assign_attrs(format=np.int64(number))
         assert f"has format {number} of another version" in refusal(sealed(other), tmp_path)
-    for name in ("masks", "edges", "candidates", "power", "round_trips", "start_mask"):
-        assert "not a complete posterior" in refusal(sealed(dataset.drop_vars(name)), tmp_path)
-    for name in ("info", "names", "posterior", "is_complete", "moves"):
+    for name in (*storage.RECORD_DIMENSIONS, "candidates", "outside_pairs", "outside_members"):
+        fewer = dataset.drop_vars(name).drop_encoding()
+        assert "not a complete posterior" in refusal(sealed(fewer), tmp_path)
+    for name in ("info", "names", "posterior", "is_complete", "moves", "lost_mass"):
         fewer = dataset.copy()
         del fewer.attrs[name]
         assert "not a complete posterior" in refusal(sealed(fewer), tmp_path)

@@ -73,7 +73,8 @@ def judge_by(patch: Any, rule: Callable[[Sequence[ChainRecord]], bool]) -> None:
     """Let runs end by a rule of the test, whatever their chains are like."""
 
     def judge(records: Sequence[ChainRecord], *rest: Any) -> Any:
-        return replace(assess_records(records, *rest), converged=rule(records))
+        found = assess_records(records, *rest)
+        return replace(found, converged=rule(records), smallest_ess=None)
 
     patch.setattr("outpoint.sampling.assess_records", judge)
 

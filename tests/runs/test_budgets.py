@@ -28,7 +28,7 @@ from tests.runs.problems import (
     same_draws,
 )
 
-START = np.zeros(5, dtype=np.uint32), np.zeros((5, 5), dtype=np.bool_)
+START = np.zeros(5, dtype=np.int32), np.zeros((5, 5), dtype=np.bool_), 0.0
 
 
 def options_of(method: str = "mcmc", **options: Any) -> SamplingOptions:
@@ -254,12 +254,12 @@ def test_draws_of_a_run_of_unknown_length(
         times = int(np.log2(record.thin // base))
         assert record.thin == base * 2**times
         which = slice(record.thin - 1, None, record.thin)
-        kept = all_draws.masks[which]
+        kept = all_draws.codes[which]
         wanted = min(draws, expected)
         assert len(kept) < 2 * wanted
         assert len(kept) >= (wanted if times else 1)
         left_out = len(kept) // 4 if steps > USUAL_STEPS else 0
-        np.testing.assert_array_equal(record.masks, kept[left_out:])
+        np.testing.assert_array_equal(record.codes, kept[left_out:])
         scores = all_draws.log_score[which]
         np.testing.assert_array_equal(record.log_score, scores[left_out:])
         assert record.best_log_score == all_draws.best_log_score
@@ -282,7 +282,7 @@ def test_edges_of_a_run_of_unknown_length(short_rounds: pytest.MonkeyPatch) -> N
 def make_draws(count: int, first: int) -> Draws:
     numbers = np.arange(first, first + count)
     return Draws(
-        np.repeat(numbers[:, None], 3, axis=1).astype(np.uint32), numbers * 1.5, -numbers * 1.0
+        np.repeat(numbers[:, None], 3, axis=1).astype(np.int32), numbers * 1.5, -numbers * 1.0
     )
 
 
@@ -305,7 +305,7 @@ def test_stores_of_draws(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyP
         for store in (memory, file):
             assert len(store) == len(known)
             assert store.read().log_score.tolist() == [1.5 * k for k in known]
-            assert store.read().masks[:, 2].tolist() == known
+            assert store.read().codes[:, 2].tolist() == known
             assert store.read().log_weight.tolist() == [-k for k in known]
     saved = file.flush()
     assert saved["thin"] == 40
@@ -315,7 +315,7 @@ def test_stores_of_draws(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyP
     again = FileDraws(tmp_path / "chain-0", 3, 10)
     file.append(make_draws(5, 100))
     again.restore(saved)
-    assert again.read().masks[:, 0].tolist() == known
+    assert again.read().codes[:, 0].tolist() == known
 
 
 # Ctrl-C
@@ -358,7 +358,7 @@ def test_interrupted_chains_of_unequal_length(short_rounds: pytest.MonkeyPatch) 
     unequal = SampledPosterior(
         posterior.info,
         posterior.names,
-        posterior.candidates,
+        posterior.parent_sets,
         [records[0], short],
         is_complete=False,
     )
@@ -387,4 +387,4 @@ def test_records_without_beginning() -> None:
         assert isinstance(record, ChainRecord)
         assert record.n_draws == before.n_draws - before.n_draws // 4
         assert len(record.edge_batches) >= 1
-        np.testing.assert_array_equal(record.masks[-1], before.masks[-1])
+        np.testing.assert_array_equal(record.codes[-1], before.codes[-1])

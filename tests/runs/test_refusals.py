@@ -252,7 +252,7 @@ def test_a_draws_file_that_has_gone_is_not_begun_anew(tmp_path: Path) -> None:
     """It would have a hole in it, which a slow worker could take for draws."""
     from outpoint.mcmc.trace import Draws
 
-    some = Draws(np.ones((3, 4), dtype=np.uint32), np.ones(3), np.ones(3))
+    some = Draws(np.ones((3, 4), dtype=np.int32), np.ones(3), np.ones(3))
     draws = FileDraws(tmp_path / "chain-0", 4, 10)
     draws.append(some)
     draws.path.unlink()

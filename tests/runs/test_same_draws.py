@@ -137,4 +137,4 @@ def test_a_run_for_some_time_is_the_beginning_of_a_longer_one(
     assert record.thin == USUAL_STEPS // 100
     n_kept = record.n_steps // record.thin
     for whole, part in zip(fixed.records, timed.records, strict=True):
-        assert (whole.masks[:n_kept] == part.masks).all()
+        assert (whole.codes[:n_kept] == part.codes).all()

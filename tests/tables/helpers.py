@@ -34,6 +34,7 @@ def random_table(
     *,
     spread: float = 1.0,
     seed: int = 0,
+    is_pruned: bool = False,
     **knowledge: object,
 ) -> KnownTable:
     """Independent normal scores with standard deviation ``spread`` for every family."""
@@ -48,6 +49,13 @@ def random_table(
     scorer = CustomScore(lambda child, parents: drawn[child, parents]).bind(
         Dataset(names, np.zeros((1, n)))
     )
-    table = build_table(names, scorer, prior, max_parents=max_parents, n_candidates=n_candidates)
+    table = build_table(
+        names,
+        scorer,
+        prior,
+        max_parents=max_parents,
+        n_candidates=n_candidates,
+        is_pruned=is_pruned,
+    )
     scores = {(v, s): score + prior.log_weight(v, s) for (v, s), score in drawn.items()}
     return KnownTable(table, scores)

@@ -1,7 +1,7 @@
 """Building tables: limits, candidates, large networks, and that nothing can be changed."""
 
 from functools import cache
-from math import inf
+from math import comb, inf
 
 import numpy as np
 import pytest
@@ -10,8 +10,7 @@ from outpoint.data import Dataset
 from outpoint.errors import OptionError, TooLargeError
 from outpoint.scores import BGe, build_prior
 from outpoint.tables import ScoreTable, build, build_table, check_max_parents, default_max_parents
-from outpoint.tables.build import default_candidates
-from outpoint.tables.candidates import parent_log_weights
+from outpoint.tables.build import default_candidates, scored_parents, table_bytes
 from tests.reference import bge_family_score, log_sum_exp, log_tau, subsets
 
 from .helpers import node_names, random_table
@@ -20,10 +19,47 @@ from .test_queries import KNOWLEDGE, assert_answers
 # The limit on parents
 
 
-@pytest.mark.parametrize(("n", "limit"), [(2, 1), (14, 13), (20, 19), (21, 3), (500, 3)])
-def test_default_limit(n: int, limit: int) -> None:
+@pytest.mark.parametrize(("n", "limit"), [(2, 1), (14, 13), (20, 19), (21, 10), (40, 10)])
+def test_default_limit_of_few_nodes(n: int, limit: int) -> None:
+    """All others up to 20 nodes; beyond, at most as many as there are candidates."""
     assert default_max_parents(n) == limit
     assert check_max_parents(n, None) == limit
+
+
+@pytest.mark.parametrize(
+    ("n", "scored", "limit"), [(50, 3, 6), (100, 3, 4), (109, 3, 4), (200, 2, 3), (500, 1, 3)]
+)
+def test_default_limit_of_many_nodes(n: int, scored: int, limit: int) -> None:
+    """1.5 million sets of more than 3 with one member outside 10 candidates, and at least 3."""
+    for size in (limit, limit + 1):
+        n_larger = n * (n - 11) * sum(comb(10, k - 1) for k in range(4, size + 1))
+        assert (n_larger <= 1_500_000) == (size == limit)
+    assert scored_parents(n, limit) == scored
+    assert default_max_parents(n) == limit
+    assert check_max_parents(n, None) == limit
+
+
+@pytest.mark.parametrize(
+    ("n", "max_parents", "scored"),
+    [
+        (9, 8, 8),
+        (21, 10, 6),
+        (21, 5, 5),
+        (30, 10, 4),
+        (37, 10, 3),
+        (100, 4, 3),
+        (100, 2, 2),
+        (200, 3, 2),
+        (500, 3, 1),
+        (500, 1, 1),
+    ],
+)
+def test_sizes_of_which_all_sets_are_scored(n: int, max_parents: int, scored: int) -> None:
+    """50 million families of up to 3 parents, and 1.5 million of more."""
+    for size in range(2, max_parents + 1):
+        n_families = n * sum(comb(n - 1, k) for k in range(size + 1))
+        assert (n_families <= (1_500_000 if size > 3 else 50_000_000)) == (size <= scored)
+    assert scored_parents(n, max_parents) == scored
 
 
 @pytest.mark.parametrize("limit", [1, 4, np.int64(3)])
@@ -49,41 +85,14 @@ def test_limits_that_are_no_whole_number(limit: object) -> None:
 
 
 def test_default_candidates_are_all_nodes_or_what_fits() -> None:
-    assert [default_candidates(n) for n in (2, 10, 17, 20)] == [1, 9, 16, 19]
-    for n in (21, 100, 500, 5000):
-        chosen = default_candidates(n)
-        assert 8 * n * chosen * 2 ** (chosen - 1) <= build.MAX_OMEGA_BYTES
-        more = chosen + 1
-        too_many = 8 * n * more * 2 ** (more - 1) > build.MAX_OMEGA_BYTES
-        assert too_many or chosen == build.LARGE_NETWORK_CANDIDATES
-
-
-def test_candidates_are_the_heaviest_parents() -> None:
-    n, max_parents = 9, 3
-    it = random_table(n, max_parents, 4, spread=3.0, seed=1)
-    assert not it.table.is_complete
-    for child in range(n):
-        others = set(range(n)) - {child}
-        weight = {u: log_tau(it.score, child, others, {u}) for u in others}
-        heaviest = sorted(others, key=weight.__getitem__)[-4:]
-        assert it.table.candidates[child].tolist() == sorted(heaviest)
-
-
-def test_weights_of_parents() -> None:
-    n, max_parents = 6, 3
-    table = random_table(n, max_parents, spread=50.0, seed=2, forbidden=[("v1", "v0")])
-    families = np.empty((n, 26))
-    for child in range(n):
-        others = [u for u in range(n) if u != child]
-        sets = sorted(subsets(others, max_parents), key=lambda s: (len(s), s[::-1]))
-        families[child] = [table.score(child, s) for s in sets]
-    weights = parent_log_weights(families, max_parents)
-    for child in range(n):
-        assert weights[child, child] == -inf
-        for u in set(range(n)) - {child}:
-            expected = log_tau(table.score, child, range(n), {u})
-            assert weights[u, child] == pytest.approx(expected, abs=1e-10)
-    assert weights[1, 0] == -inf
+    assert [default_candidates(n, n - 1) for n in (2, 10, 17, 20)] == [1, 9, 16, 19]
+    assert [default_candidates(n, 3) for n in (21, 100, 500)] == [build.USUAL_CANDIDATES] * 3
+    for n, max_parents in ((100_000, 3), (100_000, 10), (20_000_000, 3)):
+        chosen = default_candidates(n, max_parents)
+        assert 1 <= chosen < build.USUAL_CANDIDATES
+        fits = table_bytes(n, chosen, max_parents) <= build.MAX_TABLE_BYTES
+        assert fits or chosen == 1
+        assert table_bytes(n, chosen + 1, max_parents) > build.MAX_TABLE_BYTES
 
 
 def test_required_parents_come_first_among_the_candidates() -> None:
@@ -91,7 +100,8 @@ def test_required_parents_come_first_among_the_candidates() -> None:
     required = [("v7", "v0"), ("v3", "v0"), ("v8", "v1")]
     prior_against = np.full((9, 9), 0.5)
     for parent, child in required:
-        prior_against[int(parent[1]), int(child[1])] = 1e-30
+        u, v = int(parent[1]), int(child[1])
+        prior_against[[u, v], [v, u]] = 1e-30
     it = random_table(9, 3, 2, seed=3, required=required, edge_prior=prior_against)
     assert it.table.candidates[0].tolist() == [3, 7]
     assert 8 in it.table.candidates[1]
@@ -123,28 +133,44 @@ def test_more_candidates_than_nodes_are_all_nodes() -> None:
 # Sets that leave the candidates, limited
 
 
+def limit_families(monkeypatch: pytest.MonkeyPatch, up_to_three: int, more: int) -> None:
+    monkeypatch.setattr(build, "MAX_FAMILIES", up_to_three)
+    monkeypatch.setattr(build, "USUAL_FAMILIES", more)
+
+
 @pytest.mark.parametrize(
-    ("max_families", "outside_parents"), [(10**6, 4), (9 * 92, 2), (9 * 93, 3), (9 * 162, 3)]
+    ("max_families", "usual_families", "scored"),
+    [
+        (10**6, 10**6, 4),
+        (10**6, 9 * 163, 4),
+        (10**6, 9 * 162, 3),
+        (9 * 93, 1, 3),
+        (9 * 92, 1, 2),
+    ],
 )
 @pytest.mark.parametrize(
     "knowledge",
     [{}, KNOWLEDGE, {"structure_prior": "fair", "edge_prior": 0.2}],
     ids=["free", "knowledge", "prior"],
 )
-def test_large_sets_must_lie_within_the_candidates(
-    monkeypatch: pytest.MonkeyPatch, knowledge: dict, max_families: int, outside_parents: int
+def test_large_sets_have_at_most_one_member_outside_the_candidates(
+    monkeypatch: pytest.MonkeyPatch,
+    knowledge: dict,
+    max_families: int,
+    usual_families: int,
+    scored: int,
 ) -> None:
     """93 sets of up to 3 out of 8, 163 of up to 4; candidate subsets go on to max_parents."""
-    monkeypatch.setattr(build, "MAX_FAMILIES", max_families)
+    limit_families(monkeypatch, max_families, usual_families)
     n, max_parents = 9, 4
     it = random_table(n, max_parents, 5, seed=5, **knowledge)
     table = it.table
-    assert (table.max_parents, table.outside_parents) == (max_parents, outside_parents)
+    assert table.max_parents == max_parents
     for child in range(n):
         candidates = set(table.candidates[child].tolist())
         for parents in subsets(set(range(n)) - {child}, max_parents + 1):
-            stored = len(parents) <= outside_parents or (
-                len(parents) <= max_parents and set(parents) <= candidates
+            stored = len(parents) <= scored or (
+                len(parents) <= max_parents and len(set(parents) - candidates) <= 1
             )
             if not stored:
                 it.scores[child, parents] = -inf
@@ -158,24 +184,23 @@ def test_large_sets_must_lie_within_the_candidates(
 
 
 def test_draws_respect_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "MAX_FAMILIES", 9 * 9)
+    limit_families(monkeypatch, 9 * 9, 9 * 9)
     it = random_table(9, 5, 4, seed=6)
-    assert it.table.outside_parents == 1
     rng = np.random.default_rng(7)
     candidates = set(it.table.candidates[0].tolist())
-    drawn = {it.table.sample_parents(0, range(1, 9), None, rng) for _ in range(2000)}
-    assert all(len(s) <= 1 or set(s) <= candidates for s in drawn)
-    assert len(drawn) == 16 + 4
+    drawn = {it.table.sample_parents(0, range(1, 9), None, rng) for _ in range(30_000)}
+    assert all(len(set(s) - candidates) <= 1 for s in drawn)
+    assert len(drawn) == 16 + 4 * 16
 
 
 def test_required_parents_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No set that was scored everywhere holds both required parents: only candidates can help."""
+    """No set that was scored one by one holds both required parents: only larger ones do."""
     monkeypatch.setattr(build, "MAX_FAMILIES", 9 * 9)
     it = random_table(9, 3, 4, seed=7, required=[("v7", "v0"), ("v8", "v0")])
-    assert it.table.outside_parents == 1
     candidates = set(it.table.candidates[0].tolist())
     assert candidates >= {7, 8}
-    sets = [s for s in subsets(candidates, 3) if {7, 8} <= set(s)]
+    sets = [s for s in subsets(range(1, 9), 3) if {7, 8} <= set(s)]
+    assert len(sets) == 1 + 6
     expected = log_sum_exp(it.score(0, s) for s in sets)
     assert it.table.log_sum(0, range(1, 9)) == pytest.approx(expected, abs=1e-9)
     assert it.table.log_sum(0, range(1, 8)) == -inf
@@ -188,8 +213,11 @@ def test_a_limit_below_single_parents_is_refused(monkeypatch: pytest.MonkeyPatch
 
 
 def test_complete_tables_are_not_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "MAX_FAMILIES", 10)
-    assert random_table(6, 4).table.outside_parents == 4
+    limit_families(monkeypatch, 10, 10)
+    it = random_table(6, 4)
+    assert len(it.table.outside.score) == 0
+    for s in subsets(range(1, 6), 4):
+        assert it.table.log_score(0, s) == pytest.approx(it.score(0, s), abs=1e-12)
 
 
 # A large network
@@ -206,14 +234,13 @@ def large() -> tuple[np.ndarray, ScoreTable]:
     scorer = BGe().bind(Dataset(names, values))
     required = [("v90", "v10"), ("v70", "v10")]
     prior = build_prior(names, required=required, forbidden=[("v51", "v50")], max_parents=2)
-    table = build_table(names, scorer, prior, max_parents=2, n_candidates=6)
+    table = build_table(names, scorer, prior, max_parents=2, n_candidates=6, is_pruned=False)
     return values, table
 
 
 def test_a_hundred_nodes(large: tuple[np.ndarray, ScoreTable]) -> None:
     values, table = large
     assert table.n_nodes == 100
-    assert table.outside_parents == 2
     assert "100 nodes" in repr(table)
 
     @cache

@@ -232,7 +232,14 @@ def test_many_sets_that_are_negligible_one_by_one() -> None:
         return 0.0 if set(parents) <= {0, 1, 2} else log(9e-12)
 
     scorer = CustomScore(score).bind(Dataset(names, np.zeros((1, n))))
-    table = build_table(names, scorer, build_prior(names), max_parents=max_parents, n_candidates=3)
+    table = build_table(
+        names,
+        scorer,
+        build_prior(names),
+        max_parents=max_parents,
+        n_candidates=3,
+        is_pruned=False,
+    )
     everyone = set(range(n))
     total = log_tau(score, 14, everyone)
     assert total - log(8) > 1e-9

@@ -36,7 +36,8 @@ def learn(
         bool,
         typer.Option(
             "--resume",
-            help="Continue the run in --out, interrupted or finished, bit for bit.",
+            help="Continue the run in --out bit for bit: an interrupted one, or with more --steps "
+            "or --time a finished one.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
@@ -67,8 +68,8 @@ def learn(
         int | None,
         typer.Option(
             metavar="NUMBER",
-            help="Steps of each chain (default: a million; for mcmc 20,000, or up to 500,000 if "
-            "it takes them to converge).",
+            help="Steps of each chain (default: a million; for mcmc 20,000, and on to at most "
+            "500,000 until the chains have converged).",
             rich_help_panel=SAMPLING,
         ),
     ] = None,
@@ -93,6 +94,15 @@ def learn(
         typer.Option(
             "--until-converged",
             help="Sample until the chains agree; --steps and --time are then upper limits.",
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
+    candidates: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Candidate parents of each variable with tables of sums (default: all up to 20 "
+            "variables, 10 beyond); other parents are sampled too, only less quickly.",
             rich_help_panel=SAMPLING,
         ),
     ] = None,
@@ -158,6 +168,7 @@ def learn(
             draws=draws,
             time=time,
             until_converged=until_converged,
+            n_candidates=candidates,
             engine=engine,
             scheduler=scheduler,
             out=directory,

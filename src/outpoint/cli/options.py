@@ -47,7 +47,7 @@ MaxParents = Annotated[
     int | None,
     typer.Option(
         metavar="NUMBER",
-        help="Most parents of a node (default: no limit up to 20 variables, else 3).",
+        help="Most parents of a node (default: no limit up to 20 variables, 3 to 10 beyond).",
         rich_help_panel=MODEL,
     ),
 ]

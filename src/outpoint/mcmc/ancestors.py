@@ -1,4 +1,4 @@
-"""Counting in how many drawn DAGs one node is an ancestor of another."""
+"""Counting in how many DAGs one node is an ancestor of another."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,24 +8,26 @@ from outpoint.mcmc.dag import make_dag
 from outpoint.mcmc.structure_chain import fill_reach, has_bit, make_neighbourhood
 
 
-def count_ancestors(masks: NDArray[np.uint32], candidates: NDArray[np.int32]) -> NDArray[np.int64]:
-    """[u, v]: the number of draws, given as parent masks, in which u is an ancestor of v."""
-    n, n_candidates = candidates.shape
+def count_ancestors(adjacencies: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """[u, v]: the number of matrices [parent, child] in which u is an ancestor of v."""
+    n = adjacencies.shape[1]
+    most = int(adjacencies.sum(axis=1).max(initial=0))
     counts = np.zeros((n, n), dtype=np.int64)
-    _count(masks, candidates, make_dag(n, n_candidates), make_neighbourhood(n), counts)
+    _count(adjacencies, make_dag(n, most), make_neighbourhood(n), counts)
     return counts
 
 
 @kernel
-def _count(masks, candidates, dag, near, counts):
+def _count(adjacencies, dag, near, counts):
     n = counts.shape[0]
-    for draw in range(masks.shape[0]):
+    for draw in range(adjacencies.shape[0]):
         for node in range(n):
             dag.n_parents[node] = 0
-            for i in range(candidates.shape[1]):
-                if np.int64(masks[draw, node]) >> i & 1:
-                    dag.parents[node, dag.n_parents[node]] = candidates[node, i]
-                    dag.n_parents[node] += 1
+        for u in range(n):
+            for v in range(n):
+                if adjacencies[draw, u, v]:
+                    dag.parents[v, dag.n_parents[v]] = u
+                    dag.n_parents[v] += 1
         fill_reach(dag, near)
         for u in range(n):
             for v in range(n):

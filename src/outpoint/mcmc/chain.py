@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.mcmc.replicas import Ladder
-from outpoint.mcmc.settings import Masks, Settings
+from outpoint.mcmc.settings import Codes, Settings
 from outpoint.mcmc.trace import Draws, make_trace
 from outpoint.tables.view import TableView
 
@@ -32,7 +32,7 @@ class Chain(ABC):
         self,
         view: TableView,
         settings: Settings,
-        start: Masks,
+        start: Codes,
         rng: np.random.Generator,
     ) -> None:
         n, n_candidates = view.candidates.shape
@@ -40,7 +40,12 @@ class Chain(ABC):
         self.step = 0
         self.n_warmup = settings.n_warmup
         self.thin = settings.thin
-        self.trace = make_trace(n, min(ROOM, max(SWEEP, settings.n_draws)), n_candidates)
+        self.trace = make_trace(
+            n,
+            min(ROOM, max(SWEEP, settings.n_draws)),
+            n_candidates,
+            with_outside=view.outside.score.size > 0,
+        )
         self._view = view
         self._rng = rng
         self._tuning_steps = [settings.n_warmup] if settings.n_warmup else []
@@ -77,7 +82,7 @@ class Chain(ABC):
         n_draws = self.trace.n_draws[0]
         self.trace.n_draws[0] = 0
         return Draws(
-            self.trace.masks[:n_draws].copy(),
+            self.trace.codes[:n_draws].copy(),
             self.trace.log_score[:n_draws].copy(),
             self.trace.log_weight[:n_draws].copy(),
         )

@@ -9,11 +9,14 @@ from outpoint.kernels import inlined, kernel
 
 
 class DagState(NamedTuple):
-    """Parents of each node, as a list of ``n_parents[v]`` and as a mask; local log scores."""
+    """Parents of each node, as a list of ``n_parents[v]`` and as a code; local log scores.
+
+    The code of an inside set is its mask, that of an outside set is negative (see ``mcmc.sums``).
+    """
 
     parents: NDArray[np.int64]
     n_parents: NDArray[np.int64]
-    mask: NDArray[np.int64]
+    code: NDArray[np.int64]
     log_score: NDArray[np.float64]
 
 
@@ -29,16 +32,70 @@ def make_dag(n, max_parents):
 
 
 @inlined
-def set_parents(view, dag, node, mask, log_score):
-    """Give ``node`` the parents in ``mask``, a set of its candidates with this score."""
+def set_parents(view, dag, node, code):
+    """Give ``node`` the parents with this code."""
     size = 0
-    for i in range(view.candidates.shape[1]):
-        if mask >> i & 1:
-            dag.parents[node, size] = view.candidates[node, i]
-            size += 1
+    if code >= 0:
+        for i in range(view.candidates.shape[1]):
+            if code >> i & 1:
+                dag.parents[node, size] = view.candidates[node, i]
+                size += 1
+        dag.log_score[node] = view.dense[node, code]
+    else:
+        for k in range(view.outside.members.shape[1]):
+            if view.outside.members[~code, k] >= 0:
+                dag.parents[node, size] = view.outside.members[~code, k]
+                size += 1
+        dag.log_score[node] = view.outside.score[~code]
     dag.n_parents[node] = size
-    dag.mask[node] = mask
-    dag.log_score[node] = log_score
+    dag.code[node] = code
+
+
+EXCLUDED = np.int64(-(1 << 40))
+"""Stands for a parent set that is neither inside nor in the list of outside sets."""
+
+
+@inlined
+def changed_code(view, dag, node, lost, gained):
+    """The code of the parents of ``node`` without ``lost`` and with ``gained``, if not -1."""
+    mask = np.int64(0)
+    n_inside = size = 0
+    for i in range(dag.n_parents[node] + 1):
+        u = dag.parents[node, i] if i < dag.n_parents[node] else gained
+        if u >= 0 and u != lost:
+            size += 1
+            if view.position[node, u] >= 0:
+                mask |= np.int64(1) << view.position[node, u]
+                n_inside += 1
+    if n_inside == size:
+        return mask
+    for place in range(view.outside.start[node], view.outside.start[node + 1]):
+        n_found = n_members = 0
+        for k in range(view.outside.members.shape[1]):
+            u = view.outside.members[place, k]
+            if u >= 0:
+                n_members += 1
+                n_found += u == gained or (u != lost and has_parent(dag, node, u))
+        if n_found == size and n_members == size:
+            return ~np.int64(place)
+    return EXCLUDED
+
+
+@inlined
+def has_parent(dag, node, u):
+    """Whether u is a parent of ``node``."""
+    found = False
+    for i in range(dag.n_parents[node]):
+        found = found or dag.parents[node, i] == u
+    return found
+
+
+@inlined
+def code_score(view, node, code):
+    """The score of ``node`` with the parents of this code."""
+    if code >= 0:
+        return view.dense[node, code]
+    return -np.inf if code == EXCLUDED else view.outside.score[~code]
 
 
 @inlined
@@ -48,7 +105,7 @@ def copy_dag(source, target):
         for i in range(source.n_parents[node]):
             target.parents[node, i] = source.parents[node, i]
         target.n_parents[node] = source.n_parents[node]
-        target.mask[node] = source.mask[node]
+        target.code[node] = source.code[node]
         target.log_score[node] = source.log_score[node]
 
 

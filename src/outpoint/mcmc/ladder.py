@@ -1,11 +1,10 @@
 """How many tempered replicas, and at which powers: measured in the warm-up, then frozen.
 
-Replicas target the posterior to the powers 1 = b_0 > ... > b_{M-1}. The last power is 0: all
-admissible partitions weigh the same. Where every partition is admissible the replica there is drawn
-afresh before every swap, so that each trip down the ladder is an independent start. Elsewhere it
-moves like the others, and the ladder ends at the first power at which moves are measured to be
-free: a sweep must make a partition forget what it was, its score and the depth of every node, at
-least half as fast as if the nodes it places were put anywhere at random.
+Replicas target the posterior to the powers 1 = b_0 > ... > b_{M-1}. At power 0 all admissible
+partitions weigh the same. Where every partition is admissible the last replica is there, and is
+drawn afresh before every swap, so that each trip down the ladder is an independent start. Beyond
+the sizes where that can be had, the ladder ends where pilot chains have seen a barrier that can be
+crossed often, and replicas begin at DAGs that were found independently.
 
 With neighbours swapped in turn, even and odd pairs, the sum of their mean rejection probabilities
 is a property of the path from the posterior to the hot end, whatever the powers between, once
@@ -19,18 +18,22 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-FIRST_LADDER = (*np.geomspace(1.0, 0.01, 7).tolist(), 0.0)
-"""Where tuning begins: if this is too short, the measured barrier at most doubles it each time."""
+FIRST_REPLICAS = 8
+"""Where tuning begins: if these are too few, the measured barrier doubles them at most."""
 
 MOST_REPLICAS = 200
 LEAST_REJECTION = 1e-3
 """Keeps powers apart between which every swap was accepted."""
 
-LEAST_SWEEPS = 64
-"""Sweeps that memory must have been measured on to decide about the depth."""
+MOST_BARRIER = 4.0
+"""Height of a ladder whose end is chosen by pilots: more would take too long to cross."""
 
-FREE_SHARE = 0.5
-"""How fast a free replica forgets, in terms of one whose placements are all fresh."""
+
+def first_powers(hottest: float) -> Floats:
+    """Equal factors down to ``hottest``, or to 0.01 and then 0."""
+    if hottest > 0.0:
+        return np.geomspace(1.0, hottest, FIRST_REPLICAS)
+    return np.append(np.geomspace(1.0, 0.01, FIRST_REPLICAS - 1), 0.0)
 
 
 def tuning_steps(n_warmup: int, sweep: int, first: int = 16) -> list[int]:
@@ -61,43 +64,19 @@ def space_powers(power: Floats, rejection: Floats) -> Floats:
     return spaced
 
 
-def fit_depth(
-    power: Floats, rejection: Floats, memory: Floats, n_nodes: int, sweep: int
-) -> tuple[Floats, Floats]:
-    """The ladder cut where replicas begin to move freely, or longer if none does."""
-    rung = max(1, free_rung(memory, n_nodes, sweep))
-    if power[-1] > 0 and memory[-1] > most_memory(n_nodes, sweep):
-        return np.append(power, [power[-1] / 2, 0.0]), np.append(rejection, [0.5, 0.5])
-    return power[: rung + 1], rejection[:rung]
-
-
 def nearest_rungs(new: Floats, old: Floats) -> NDArray[np.int64]:
     """For each new power, the replica of the old ladder whose state it takes over."""
     places = np.interp(-new, -old, np.arange(len(old)))
     return np.round(places).astype(np.int64)
 
 
-def memory_of(moments: Floats) -> Floats:
-    """The largest correlation over one sweep, of each replica, from sums over sweeps.
-
-    ``moments[r, s]`` are, for statistic s of replica r, the number of sweeps and the sums of
-    x, y, x², y², xy, with x before and y after the sweep.
-    """
-    count = np.maximum(moments[..., 0], 1.0)
-    x, y, xx, yy, xy = (moments[..., i] / count for i in range(1, 6))
-    spread = np.sqrt(np.maximum(xx - x * x, 0.0) * np.maximum(yy - y * y, 0.0))
-    # What never varies, such as the depth of a node that must come first, has nothing to forget.
-    varies = spread > 1e-12 * (1.0 + np.abs(xy))
-    correlation = np.where(varies, (xy - x * y) / np.where(varies, spread, 1.0), 0.0)
-    return correlation.max(axis=-1)
+def mean_log_weight(moments: Floats, origin: float) -> tuple[float, float]:
+    """Mean and standard deviation of the log weight of one replica, from its ``moments``."""
+    count, total, squares = moments
+    mean = total / count
+    return float(origin + mean), float(np.sqrt(max(0.0, squares / count - mean * mean)))
 
 
-def most_memory(n_nodes: int, sweep: int) -> float:
-    """The largest memory of a replica that moves freely."""
-    return float(np.exp(-FREE_SHARE * sweep / n_nodes))
-
-
-def free_rung(memory: Floats, n_nodes: int, sweep: int) -> int:
-    """The first replica from which on all move freely; the last one if there is none."""
-    blocked = np.flatnonzero(memory > most_memory(n_nodes, sweep))
-    return int(min(blocked[-1] + 1, len(memory) - 1)) if len(blocked) else 0
+def affordable_rung(rejection: Floats) -> int:
+    """The last replica to which the barrier is at most ``MOST_BARRIER``."""
+    return int(np.searchsorted(np.cumsum(rejection), MOST_BARRIER, side="right"))

@@ -11,6 +11,12 @@ from outpoint.mcmc.moves import MOVES, PARTITION_MOVES
 
 STILL_SHARE = 0.01
 REV_SHARE = 0.07
+OUTSIDE_SHARE = 0.15
+"""Share of steps that redraw place and parent sets of a node, where there are outside sets."""
+
+SHORT_LIST = 64
+"""Outside sets of a node up to which going through all of them costs little, on average."""
+
 PARENTS_SHARE = 0.05
 """Share of steps that draw a node's parents anew, where required edges make them necessary."""
 
@@ -42,6 +48,16 @@ def paper_order_mix(n_nodes: int) -> dict[str, float]:
     return {"swap_any": large, "swap_adjacent": 1 - large}
 
 
+def full_reversals(mean_length: float) -> float:
+    """Share of reversals that draw from all sets, by the length of the lists of outside sets."""
+    return min(1.0, SHORT_LIST / max(mean_length, 1.0))
+
+
+def hot_redraws(mean_length: float) -> float:
+    """Share of their redraws that hot replicas make, which go through most of a list."""
+    return min(1.0, 10.0 * SHORT_LIST / max(mean_length, 1.0))
+
+
 def user_mix(moves: Any) -> dict[str, float]:
     """Check a user's weights of partition moves."""
     if not isinstance(moves, Mapping):
@@ -65,19 +81,25 @@ def user_mix(moves: Any) -> dict[str, float]:
 
 
 def cumulative(
-    weights: Mapping[str, float], *, still: float = 0.0, rev: float = 0.0, parents: float = 0.0
+    weights: Mapping[str, float],
+    *,
+    still: float = 0.0,
+    rev: float = 0.0,
+    parents: float = 0.0,
+    outside: float = 0.0,
 ) -> NDArray[np.float64]:
     """Summed probabilities in the order of ``MOVES``.
 
-    ``parents`` and ``rev`` take their share of all steps, ``still`` its share of the rest.
+    ``outside`` takes its share of all steps, ``parents`` of what is left, then ``rev``, ``still``.
     """
     largest = max(weights.values())
     weights = {name: weight / largest for name, weight in weights.items()}
     total = sum(weights.values())
-    left = (1 - parents) * (1 - rev)
+    left = (1 - outside) * (1 - parents) * (1 - rev)
     share = {name: left * (1 - still) * weight / total for name, weight in weights.items()}
     share["still"] = share.get("still", 0.0) + left * still
-    share["rev"] = share.get("rev", 0.0) + (1 - parents) * rev
-    share["parents"] = share.get("parents", 0.0) + parents
+    share["rev"] = share.get("rev", 0.0) + (1 - outside) * (1 - parents) * rev
+    share["parents"] = share.get("parents", 0.0) + (1 - outside) * parents
+    share["outside"] = outside
     sums = np.cumsum([share.get(name, 0.0) for name in MOVES])
     return sums / sums[-1]

@@ -14,8 +14,9 @@ from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.mcmc.dag import DagState, make_dag, set_parents
 from outpoint.mcmc.metropolis import accepts
 from outpoint.mcmc.moves import STILL, SWAP_ANY
-from outpoint.mcmc.sums import allowed_mask, log_sum_any, sample_any
-from outpoint.mcmc.trace import next_edge_row, record_dag
+from outpoint.mcmc.sums import allowed_mask, is_open, log_sum_any, sample_any
+from outpoint.mcmc.trace import add_outside_set, next_edge_row, record_dag
+from outpoint.tables.queries import EPSILON
 
 
 class OrderChain(NamedTuple):
@@ -28,7 +29,7 @@ class OrderChain(NamedTuple):
     dag: DagState
 
 
-def make_order_chain(order: NDArray[np.int64], n_candidates: int) -> OrderChain:
+def make_order_chain(order: NDArray[np.int64], most_parents: int) -> OrderChain:
     """A chain at ``order``, not scored yet."""
     n = len(order)
     position = np.empty(n, dtype=np.int64)
@@ -38,7 +39,7 @@ def make_order_chain(order: NDArray[np.int64], n_candidates: int) -> OrderChain:
         position,
         np.zeros(n),
         np.zeros(n),
-        make_dag(n, n_candidates),
+        make_dag(n, most_parents),
     )
 
 
@@ -116,11 +117,26 @@ def _add_edges(view, chain, trace):
     row = next_edge_row(trace)
     for node in range(chain.order.size):
         allowed = allowed_mask(view, node, chain.position, chain.position[node])
+        inside = view.log_sums[node, allowed]
         for i in range(view.candidates.shape[1]):
             if allowed >> i & 1:
                 without = view.log_sums[node, allowed & ~(1 << i)]
-                probability = 1.0 - np.exp(without - chain.log_sum[node])
+                probability = np.exp(inside - chain.log_sum[node]) - np.exp(
+                    without - chain.log_sum[node]
+                )
                 trace.edge_sum[row, node, i] += max(0.0, probability)
+        _add_outside_edges(view, chain, trace, row, node)
+
+
+@inlined
+def _add_outside_edges(view, chain, trace, row, node):
+    """Add the edges of the outside sets that the order allows, each by its probability."""
+    for place in range(view.outside.start[node], view.outside.start[node + 1]):
+        share = np.exp(view.outside.score[place] - chain.log_sum[node])
+        if share < EPSILON:
+            break
+        if is_open(view, place, chain.position, chain.position[node], -1):
+            add_outside_set(trace, view, row, node, place, share)
 
 
 @inlined
@@ -129,7 +145,8 @@ def _record(view, chain, trace, rng):
     total = 0.0
     for node in range(chain.order.size):
         place, log_sum = chain.position[node], chain.log_sum[node]
-        mask = sample_any(view, node, chain.position, place, log_sum, rng)
-        set_parents(view, chain.dag, node, mask, view.dense[node, mask])
+        set_parents(
+            view, chain.dag, node, sample_any(view, node, chain.position, place, log_sum, rng)
+        )
         total += log_sum
     record_dag(trace, chain.dag, total)

@@ -4,6 +4,11 @@ The nodes stand in ``order``, layer after layer from the outpoints; layer l is
 ``order[start[l]:start[l + 1]]``, and within a layer the order means nothing, which moves use to
 keep the nodes that need a new score in one stretch. ``log_tau[v]`` is the log sum over the parent
 sets that v may have; their total is the log posterior weight of the partition.
+
+Beyond about 20 nodes not all parent sets fit into tables of sums. Those that do not are *held*, one
+at a time: ``held[v]`` is the place of an outside set that v has, or ``INSIDE``; then its sum is one
+over all inside sets. Summed over what can be held, the weights are those of the partitions over
+all parent sets, so nothing is left out (MATH section 11).
 """
 
 from typing import NamedTuple
@@ -13,7 +18,7 @@ from numpy.typing import NDArray
 
 from outpoint.kernels import inlined, kernel
 from outpoint.mcmc.dag import set_parents
-from outpoint.mcmc.sums import log_tau, sample_meeting
+from outpoint.mcmc.sums import INSIDE, log_tau, sample_meeting
 
 
 class PartitionState(NamedTuple):
@@ -24,6 +29,7 @@ class PartitionState(NamedTuple):
     start: NDArray[np.int64]
     n_layers: NDArray[np.int64]
     log_tau: NDArray[np.float64]
+    held: NDArray[np.int64]
 
 
 @kernel
@@ -37,20 +43,29 @@ def make_partition(n):
         start,
         np.ones(1, dtype=np.int64),
         np.zeros(n),
+        np.full(n, INSIDE),
     )
+
+
+@inlined
+def copy_layers(source, target):
+    """Give ``target`` the layers of ``source``."""
+    n = source.order.size
+    for i in range(n):
+        target.order[i] = source.order[i]
+        target.layer[i] = source.layer[i]
+    for level in range(source.n_layers[0] + 1):
+        target.start[level] = source.start[level]
+    target.n_layers[0] = source.n_layers[0]
 
 
 @inlined
 def copy_partition(source, target):
     """Make ``target`` equal to ``source``."""
-    n = source.order.size
-    for i in range(n):
-        target.order[i] = source.order[i]
-        target.layer[i] = source.layer[i]
-        target.start[i] = source.start[i]
-        target.log_tau[i] = source.log_tau[i]
-    target.start[n] = source.start[n]
-    target.n_layers[0] = source.n_layers[0]
+    copy_layers(source, target)
+    for node in range(source.order.size):
+        target.log_tau[node] = source.log_tau[node]
+        target.held[node] = source.held[node]
 
 
 @inlined
@@ -75,9 +90,7 @@ def score_nodes(view, state, first, last):
     change = 0.0
     for place in range(first, last):
         node = state.order[place]
-        level = state.layer[node]
-        begin = state.start[level - 1] if level > 0 else 0
-        new = log_tau(view, node, state.order, begin, state.start[level], state.layer, level)
+        new = log_tau(view, node, state.layer, state.layer[node], state.held[node])
         change += new - state.log_tau[node]
         state.log_tau[node] = new
     return change
@@ -97,11 +110,9 @@ def score_partition(view, state):
 def sample_dag(view, state, rng, dag):
     """Draw a DAG from the partition, each node's parents by their scores (paper section 4.5)."""
     for node in range(state.order.size):
-        level = state.layer[node]
-        begin = state.start[level - 1] if level > 0 else 0
-        end = state.start[level]
-        log_total = state.log_tau[node]
-        mask = sample_meeting(
-            view, node, state.order, begin, end, state.layer, level, log_total, rng
-        )
-        set_parents(view, dag, node, mask, view.dense[node, mask])
+        if state.held[node] != INSIDE:
+            set_parents(view, dag, node, ~state.held[node])
+        else:
+            level, log_total = state.layer[node], state.log_tau[node]
+            mask = sample_meeting(view, node, state.layer, level, log_total, rng)
+            set_parents(view, dag, node, mask)

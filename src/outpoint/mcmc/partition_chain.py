@@ -2,9 +2,8 @@
 
 A chain has one or more replicas. Replica 0 targets the posterior; the others, if any, target its
 powers, move more freely, and hand their states down by swaps (:mod:`outpoint.mcmc.replicas`). Only
-replica 0 is recorded, and only it takes steps on DAGs: a DAG is drawn from its partition, goes
-through a block of REV moves or whatever else keeps the posterior over DAGs, and becomes the
-partition it belongs to.
+replica 0 is recorded. Steps on DAGs draw one from the partition, take it through a block of REV
+moves or whatever else keeps the posterior over DAGs, and go on from the partition it belongs to.
 """
 
 from typing import NamedTuple
@@ -15,8 +14,9 @@ from numpy.typing import NDArray
 from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.mcmc.dag import DagState, find_layers, make_dag
 from outpoint.mcmc.metropolis import accepts
-from outpoint.mcmc.moves import NODE_GIBBS, PARENTS, REV, STILL, propose
+from outpoint.mcmc.moves import NODE_GIBBS, OUTSIDE, PARENTS, REV, STILL, propose
 from outpoint.mcmc.moves.node_gibbs import Placement, make_placement, place_node
+from outpoint.mcmc.moves.outside import Redraw, make_redraw, redraw_node
 from outpoint.mcmc.moves.parents import resample_parents
 from outpoint.mcmc.moves.rev import Reversal, make_reversal, reverse_edge
 from outpoint.mcmc.partition import (
@@ -31,29 +31,41 @@ from outpoint.mcmc.partition import (
 from outpoint.mcmc.replicas import (
     add_moments,
     draw_partition,
-    note_before,
+    log_energy,
     replica_state,
     swap_replicas,
 )
+from outpoint.mcmc.sums import INSIDE
 from outpoint.mcmc.trace import add_edges_given_partition, record_dag, remember_best
+from outpoint.tables.view import TableView, inside_only, most_parents
+
+HOT_BLOCK = 10
+"""Reversals in a block of a replica other than 0."""
+
+COLDEST_WITHOUT_REV = 0.15
+"""Below this power blocks of reversals are hardly ever accepted, and not tried."""
 
 
 class Workspace(NamedTuple):
-    """Scratch space of one chain."""
+    """Scratch space of one chain, and the view without outside sets."""
 
+    inside: TableView
     proposal: PartitionState
     placement: Placement
     dag: DagState
     reversal: Reversal
     layer: NDArray[np.int64]
-    before: NDArray[np.float64]
+    redraw: Redraw
 
 
 class Plan(NamedTuple):
     """What a chain does: fixed while it is being recorded.
 
     ``cumulative`` are the summed probabilities of the moves in the order of ``MOVES``; a step of
-    replica 0 that picks REV takes ``block`` of them. Replicas are swapped every ``sweep`` steps.
+    replica 0 that picks REV takes ``block`` of them. A share ``full_reversals`` of the reversals
+    draws from all sets, the others from inside sets; replicas other than 0 make a share
+    ``hot_redraws`` of their redraws, the others are mere placements. Replicas are swapped every
+    ``sweep`` steps.
     With ``fresh_sizes`` the last replica is drawn afresh before each swap, see
     :func:`~outpoint.mcmc.replicas.draw_partition`; its power must be 0. A draw is kept every
     ``thin`` steps, edge probabilities are added every ``edge_thin``.
@@ -61,21 +73,26 @@ class Plan(NamedTuple):
 
     cumulative: NDArray[np.float64]
     block: int
+    full_reversals: float
+    hot_redraws: float
     sweep: int
     fresh_sizes: NDArray[np.float64]
     thin: int
     edge_thin: int
 
 
-def make_workspace(n_nodes: int, n_candidates: int) -> Workspace:
+def make_workspace(view: TableView) -> Workspace:
     """Scratch space for one chain."""
+    n_nodes = len(view.candidates)
+    longest = int(np.diff(view.outside.start).max())
     return Workspace(
+        inside_only(view),
         make_partition(n_nodes),
         make_placement(n_nodes),
-        make_dag(n_nodes, n_candidates),
+        make_dag(n_nodes, most_parents(view)),
         make_reversal(n_nodes),
         np.zeros(n_nodes, dtype=np.int64),
-        np.zeros(1 + n_nodes),
+        make_redraw(n_nodes, longest),
     )
 
 
@@ -98,23 +115,22 @@ def run_partition_chain(
                 score_partition(view, state)
                 continue
             power = ladder.power[replica]
-            note_before(state, work.before)
             for now in range(step + 1, sweep_end + 1):
                 _take_step(view, state, work, plan, power, replica == 0, trace, rng)
                 if replica == 0 and recording:
                     _record(view, state, work, plan, trace, now, rng)
             if last > 0:
-                add_moments(state, work.before, ladder, replica)
+                add_moments(view, state, ladder, replica)
         step = sweep_end
         if step % plan.sweep == 0:
-            swap_replicas(replicas, ladder, (step // plan.sweep) % 2, rng)
+            swap_replicas(view, replicas, ladder, (step // plan.sweep) % 2, rng)
 
 
 @inlined
 def _record(view, state, work, plan, trace, step, rng):
     """Add edge probabilities, keep a draw, at the steps planned for it."""
     if step % plan.edge_thin == 0:
-        add_edges_given_partition(trace, view, state, work.placement.allowed)
+        add_edges_given_partition(trace, view, state)
     if step % plan.thin == 0:
         sample_dag(view, state, rng, work.dag)
         total = 0.0
@@ -125,19 +141,25 @@ def _record(view, state, work, plan, trace, step, rng):
 
 @inlined
 def _take_step(view, state, work, plan, power, is_cold, trace, rng):
-    """One step of one replica; only replica 0 reverses edges and is counted."""
+    """One step of one replica; only those of replica 0 are counted."""
     pick = rng.random()
     move = 0
     while pick >= plan.cumulative[move]:
         move += 1
-    if move in (REV, PARENTS):
-        if is_cold:
-            change_dag(view, state, work, move, plan.block, trace, rng)
+    if move == REV:
+        reverse_edges(
+            view, state, work, plan.block, plan.full_reversals, power, is_cold, trace, rng
+        )
         return
     done = False
-    if move == NODE_GIBBS:
+    if move == PARENTS:
+        done = is_cold and redraw_parents(view, state, work, rng)
+    elif move in (NODE_GIBBS, OUTSIDE):
         node = int(rng.random() * state.order.size)
-        done = place_node(view, state, node, power, work.placement, rng)
+        if move == NODE_GIBBS or not (is_cold or rng.random() < plan.hot_redraws):
+            done = place_node(view, state, node, power, work.placement, rng)
+        else:
+            done = redraw_node(view, state, node, power, work.placement, work.redraw, rng)
     elif move != STILL:
         done = _try_move(view, state, work.proposal, move, power, rng)
     if is_cold:
@@ -145,14 +167,16 @@ def _take_step(view, state, work, plan, power, is_cold, trace, rng):
         trace.accepted[move] += done
 
 
-@inlined
+@kernel
 def _try_move(view, state, proposal, move, power, rng):
     """Propose a move, accept or reject it; without a neighbour the chain stays, and it counts."""
+    view, state, proposal = borrowed(view), borrowed(state), borrowed(proposal)
     log_ratio, begin, end = propose(move, state, proposal, rng)
     if begin < 0:
         return False
     for node in range(state.log_tau.size):
         proposal.log_tau[node] = state.log_tau[node]
+        proposal.held[node] = state.held[node]
     change = score_nodes(view, proposal, begin, end)
     if not accepts(power * change, log_ratio, rng):
         return False
@@ -161,26 +185,54 @@ def _try_move(view, state, proposal, move, power, rng):
 
 
 @kernel
-def change_dag(view, state, work, move, block, trace, rng):
-    """Draw a DAG, do something to it that keeps the posterior, return to partitions.
+def reverse_edges(view, state, work, block, full_share, power, is_cold, trace, rng):
+    """Draw a DAG, reverse edges of it, return to partitions.
 
-    ``REV`` takes a block of edge reversals, ``PARENTS`` draws one node's parents anew.
+    Each reversal draws from all sets with the probability ``full_share``, otherwise from inside
+    sets only. A block of them is reversible for the posterior over DAGs, so it is accepted as it is
+    at power 1. To the power b the target is w^b, w the weight of the partition, and a DAG drawn
+    from it has P(G) / w: the block must be accepted with the probability min(1, (w / w')^(1 - b)).
+    Hot replicas take short blocks, as long ones end near the posterior and would be refused.
     """
     view, state, work, trace = borrowed(view), borrowed(state), borrowed(work), borrowed(trace)
+    if power < COLDEST_WITHOUT_REV:
+        return
     sample_dag(view, state, rng, work.dag)
+    n_tries = block if is_cold else min(block, HOT_BLOCK)
     n_accepted = 0
-    if move == PARENTS:
-        node = int(rng.random() * state.order.size)
-        n_accepted += resample_parents(view, work.dag, node, work.reversal.below_first, rng)
-        trace.attempts[PARENTS] += 1
-    else:
-        for _ in range(block):
-            if reverse_edge(view, work.dag, work.reversal, rng):
-                n_accepted += 1
+    for _ in range(n_tries):
+        table = view if rng.random() < full_share else work.inside
+        if reverse_edge(table, work.dag, work.reversal, rng):
+            n_accepted += 1
+            if is_cold:
                 remember_best(trace, work.dag)
-        trace.attempts[REV] += block
-    trace.accepted[move] += n_accepted
+    if is_cold:
+        trace.attempts[REV] += n_tries
+        trace.accepted[REV] += n_accepted
     if n_accepted > 0:
-        n_layers = find_layers(work.dag, work.layer)
-        layers_to_partition(work.layer, n_layers, state)
-        score_partition(view, state)
+        _partition_of_dag(view, work, work.proposal)
+        change = log_energy(view, work.proposal) - log_energy(view, state)
+        if is_cold or accepts((power - 1.0) * change, 0.0, rng):
+            copy_partition(work.proposal, state)
+
+
+@kernel
+def redraw_parents(view, state, work, rng):
+    """Draw a DAG, one node's parents anew, and return to partitions; returns whether it changed."""
+    view, state, work = borrowed(view), borrowed(state), borrowed(work)
+    sample_dag(view, state, rng, work.dag)
+    node = int(rng.random() * state.order.size)
+    if not resample_parents(view, work.dag, node, work.reversal.below_first, rng):
+        return False
+    _partition_of_dag(view, work, state)
+    return True
+
+
+@inlined
+def _partition_of_dag(view, work, state):
+    """The partition of the DAG in the workspace, scored; outside sets are held."""
+    n_layers = find_layers(work.dag, work.layer)
+    layers_to_partition(work.layer, n_layers, state)
+    for node in range(state.held.size):
+        state.held[node] = ~work.dag.code[node] if work.dag.code[node] < 0 else INSIDE
+    score_partition(view, state)

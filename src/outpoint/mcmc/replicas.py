@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from outpoint.kernels import inlined
 from outpoint.mcmc.metropolis import accepts
 from outpoint.mcmc.partition import PartitionState
+from outpoint.mcmc.sums import INSIDE
 
-N_MOMENTS = 6
 NOWHERE, GOING_UP, COMING_DOWN = 0, 1, 2
 
 
@@ -34,9 +34,10 @@ class Ladder(NamedTuple):
     """The powers, and what was counted on them.
 
     Of pair r, the replicas r and r + 1: ``attempts`` to swap it, ``accepted`` ones, and the summed
-    probabilities of ``rejection``. ``round_trips`` has one entry. ``moments`` are sums over sweeps,
-    see :func:`outpoint.mcmc.ladder.memory_of`: of the log weight, then of the depth of each node.
-    Log weights lie in the thousands, so they are taken relative to the first one, ``origin``.
+    probabilities of ``rejection``. ``round_trips`` has one entry. ``moments`` are the number of
+    sweeps of each replica that takes steps, and the sums of its log weight and of the square of it
+    after them; log weights lie in the thousands, so they are taken relative to the first one,
+    ``origin``.
     """
 
     power: NDArray[np.float64]
@@ -59,12 +60,18 @@ def choose_replicas(replicas: Replicas, chosen: NDArray[np.int64]) -> Replicas:
     return _replicas_of(replicas.states, replicas.slot[chosen])
 
 
+def set_state(replicas: Replicas, replica: int, state: PartitionState) -> None:
+    """Put one replica into this state."""
+    for array, own in zip(replicas.states, state, strict=True):
+        array[replicas.slot[replica]] = own
+
+
 def _replicas_of(states: PartitionState, rows: NDArray[np.int64]) -> Replicas:
     chosen = PartitionState._make([np.ascontiguousarray(array[rows]) for array in states])
     return Replicas(chosen, np.arange(len(rows)), np.full(len(rows), NOWHERE))
 
 
-def make_ladder(power: NDArray[np.float64], n_nodes: int) -> Ladder:
+def make_ladder(power: NDArray[np.float64]) -> Ladder:
     """A ladder on which nothing has happened yet."""
     n_pairs = len(power) - 1
     return Ladder(
@@ -73,7 +80,7 @@ def make_ladder(power: NDArray[np.float64], n_nodes: int) -> Ladder:
         np.zeros(n_pairs, dtype=np.int64),
         np.zeros(n_pairs),
         np.zeros(1, dtype=np.int64),
-        np.zeros((len(power), 1 + n_nodes, N_MOMENTS)),
+        np.zeros((len(power), 3)),
         np.zeros(len(power)),
     )
 
@@ -88,19 +95,29 @@ def replica_state(replicas, replica):
         states.start[row],
         states.n_layers[row],
         states.log_tau[row],
+        states.held[row],
     )
 
 
 @inlined
-def swap_replicas(replicas, ladder, parity, rng):
+def log_energy(view, state):
+    """What is tempered: the log weight, held sets counted with their penalty (MATH section 11)."""
+    total = 0.0
+    for node in range(state.log_tau.size):
+        total += state.log_tau[node]
+        if state.held[node] != INSIDE:
+            total += view.log_penalty[node]
+    return total
+
+
+@inlined
+def swap_replicas(view, replicas, ladder, parity, rng):
     """Swap neighbouring replicas, even and odd pairs in turn, and follow the walkers."""
-    slot, power, log_tau = replicas.slot, ladder.power, replicas.states.log_tau
+    slot, power = replicas.slot, ladder.power
     last = slot.size - 1
     for upper in range(parity, last, 2):
-        ours, theirs = 0.0, 0.0
-        for node in range(log_tau.shape[1]):
-            ours += log_tau[slot[upper], node]
-            theirs += log_tau[slot[upper + 1], node]
+        ours = log_energy(view, replica_state(replicas, upper))
+        theirs = log_energy(view, replica_state(replicas, upper + 1))
         log_ratio = (power[upper] - power[upper + 1]) * (theirs - ours)
         ladder.attempts[upper] += 1
         ladder.rejection[upper] += 1.0 - np.exp(min(0.0, log_ratio))
@@ -116,38 +133,16 @@ def swap_replicas(replicas, ladder, parity, rng):
 
 
 @inlined
-def note_before(state, before):
-    """Write down what a sweep is to make a replica forget."""
-    total = 0.0
-    for node in range(state.log_tau.size):
-        total += state.log_tau[node]
-        before[1 + node] = state.layer[node] / state.n_layers[0]
-    before[0] = total
-
-
-@inlined
-def add_moments(state, before, ladder, replica):
-    """Add what a sweep did to a replica."""
+def add_moments(view, state, ladder, replica):
+    """Add the log weight of a replica after a sweep."""
     moments = ladder.moments[replica]
-    if moments[0, 0] == 0.0:
-        ladder.origin[replica] = before[0]
-    total = 0.0
-    for node in range(state.log_tau.size):
-        total += state.log_tau[node]
-        depth = state.layer[node] / state.n_layers[0]
-        _add_pair(moments, 1 + node, before[1 + node], depth)
-    origin = ladder.origin[replica]
-    _add_pair(moments, 0, before[0] - origin, total - origin)
-
-
-@inlined
-def _add_pair(moments, row, x, y):
-    moments[row, 0] += 1.0
-    moments[row, 1] += x
-    moments[row, 2] += y
-    moments[row, 3] += x * x
-    moments[row, 4] += y * y
-    moments[row, 5] += x * y
+    energy = log_energy(view, state)
+    if moments[0] == 0.0:
+        ladder.origin[replica] = energy
+    gap = energy - ladder.origin[replica]
+    moments[0] += 1.0
+    moments[1] += gap
+    moments[2] += gap * gap
 
 
 @inlined

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Masks = NDArray[np.uint32]
+Codes = NDArray[np.int32]
+"""A parent set for each node, see ``mcmc.sums``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,19 +18,24 @@ class Settings:
     at DAGs drawn from random orders that allow the ``required`` edges. With ``order_steps`` each
     chain begins where an order chain of so many steps ends.
 
+    Tempered replicas reach down to the power ``hottest``. With ``starts`` each of them, chain after
+    chain, begins at a DAG of its own as far as there are enough.
+
     The first ``n_warmup`` steps tune and are not recorded. A draw is kept every ``thin`` steps;
     whenever there are ``2 * n_draws``, every second one is dropped, and fewer are kept from then
     on.
     """
 
     method: str
-    start: Masks
+    start: Codes
     max_parents: int
     moves: Any = None
     edge_reversals: bool = True
     scatter: bool = False
     required: NDArray[np.bool_] | None = None
     order_steps: int = 0
+    hottest: float = 0.0
+    starts: Codes | None = None
     n_chains: int = 1
     seed: int = 0
     n_warmup: int = 0

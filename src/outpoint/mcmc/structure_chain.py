@@ -12,7 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import borrowed, inlined, kernel
-from outpoint.mcmc.dag import DagState, copy_dag, find_layers, make_dag, set_parents
+from outpoint.mcmc.dag import (
+    DagState,
+    changed_code,
+    code_score,
+    copy_dag,
+    find_layers,
+    has_parent,
+    make_dag,
+    set_parents,
+)
 from outpoint.mcmc.metropolis import log_uniform
 from outpoint.mcmc.moves import EDGE, REV
 from outpoint.mcmc.moves.rev import Reversal, make_reversal, reverse_edge
@@ -53,25 +62,24 @@ def make_neighbourhood(n: int) -> Neighbourhood:
     )
 
 
-def make_structure_chain(n_nodes: int, n_candidates: int) -> StructureChain:
+def make_structure_chain(n_nodes: int, most_parents: int) -> StructureChain:
     """A chain at the empty DAG, not scored yet."""
     return StructureChain(
-        make_dag(n_nodes, n_candidates),
+        make_dag(n_nodes, most_parents),
         make_neighbourhood(n_nodes),
         np.zeros(1, dtype=np.int64),
-        make_dag(n_nodes, n_candidates),
+        make_dag(n_nodes, most_parents),
         make_neighbourhood(n_nodes),
         make_reversal(n_nodes),
     )
 
 
 @kernel
-def start_structure_chain(view, chain, masks, max_parents, with_reversals):
+def start_structure_chain(view, chain, codes, max_parents, with_reversals):
     """Put the chain at the DAG with these parent sets."""
-    for node in range(masks.size):
-        mask = np.int64(masks[node])
-        set_parents(view, chain.dag, node, mask, view.dense[node, mask])
-    chain.n_neighbours[0] = _count(view, chain.dag, chain.near, max_parents, with_reversals)
+    for node in range(codes.size):
+        set_parents(view, chain.dag, node, np.int64(codes[node]))
+    chain.n_neighbours[0] = _count(chain.dag, chain.near, max_parents, with_reversals)
 
 
 @kernel
@@ -97,9 +105,7 @@ def run_structure_chain(
             if reverse_edge(view, chain.dag, chain.reversal, rng):
                 trace.accepted[REV] += 1
                 remember_best(trace, chain.dag)
-                chain.n_neighbours[0] = _count(
-                    view, chain.dag, chain.near, max_parents, with_reversals
-                )
+                chain.n_neighbours[0] = _count(chain.dag, chain.near, max_parents, with_reversals)
         else:
             trace.attempts[EDGE] += 1
             if _try_edge(view, chain, max_parents, with_reversals, rng):
@@ -107,7 +113,7 @@ def run_structure_chain(
                 remember_best(trace, chain.dag)
         if recording:
             if step % edge_thin == 0:
-                add_edges_of_dag(trace, chain.dag)
+                add_edges_of_dag(trace, view, chain.dag)
             if step % thin == 0:
                 total = 0.0
                 for node in range(chain.dag.log_score.size):
@@ -140,16 +146,16 @@ def fill_reach(dag, near):
 
 
 @inlined
-def can_add(view, dag, near, node, i):
-    """Whether candidate i may become a parent of ``node`` (the number of parents apart)."""
-    return not dag.mask[node] >> i & 1 and not has_bit(near.reach, node, view.candidates[node, i])
+def can_add(dag, near, node, u):
+    """Whether u may become a parent of ``node`` (the number of parents apart)."""
+    return u != node and not has_bit(near.reach, node, u) and not has_parent(dag, node, u)
 
 
 @inlined
-def can_reverse(view, dag, near, node, i, max_parents):
+def can_reverse(dag, near, node, i, max_parents):
     """Whether the edge from the i-th parent of ``node`` can be turned around."""
     parent = dag.parents[node, i]
-    if dag.n_parents[parent] >= max_parents or view.position[parent, node] < 0:
+    if dag.n_parents[parent] >= max_parents:
         return False
     for other in range(dag.n_parents[node]):
         if other != i and has_bit(near.reach, parent, dag.parents[node, other]):
@@ -158,27 +164,27 @@ def can_reverse(view, dag, near, node, i, max_parents):
 
 
 @inlined
-def _count(view, dag, near, max_parents, with_reversals):
+def _count(dag, near, max_parents, with_reversals):
     """Fill the neighbourhood; return its size, the DAG itself included."""
     fill_reach(dag, near)
+    n = dag.n_parents.size
     total = 1
-    for node in range(dag.n_parents.size):
+    for node in range(n):
         total += dag.n_parents[node]
         near.additions[node] = near.reversals[node] = 0
         if dag.n_parents[node] < max_parents:
-            for i in range(view.candidates.shape[1]):
-                near.additions[node] += can_add(view, dag, near, node, i)
+            for u in range(n):
+                near.additions[node] += can_add(dag, near, node, u)
         if with_reversals:
             for i in range(dag.n_parents[node]):
-                near.reversals[node] += can_reverse(view, dag, near, node, i, max_parents)
+                near.reversals[node] += can_reverse(dag, near, node, i, max_parents)
         total += near.additions[node] + near.reversals[node]
     return total
 
 
 @inlined
-def _pick_change(view, chain, max_parents, pick):
-    """The child, its new mask, and for a reversal the other end (else -1) and its new mask."""
-    dag, near = chain.dag, chain.near
+def _pick_change(dag, near, max_parents, pick):
+    """The child, the parent it loses or -1, the one it gains or -1, whether the edge is turned."""
     node = 0
     while True:
         here = dag.n_parents[node] + near.additions[node] + near.reversals[node]
@@ -186,25 +192,21 @@ def _pick_change(view, chain, max_parents, pick):
             break
         pick -= here
         node += 1
-    mask = dag.mask[node]
     if pick < dag.n_parents[node]:
-        parent = dag.parents[node, pick]
-        return node, mask ^ (1 << view.position[node, parent]), -1, np.int64(0)
+        return node, dag.parents[node, pick], -1, False
     pick -= dag.n_parents[node]
     if pick < near.additions[node]:
-        i = -1
+        u = -1
         while pick >= 0:
-            i += 1
-            pick -= can_add(view, dag, near, node, i)
-        return node, mask | (1 << i), -1, np.int64(0)
+            u += 1
+            pick -= can_add(dag, near, node, u)
+        return node, -1, u, False
     pick -= near.additions[node]
     i = -1
     while pick >= 0:
         i += 1
-        pick -= can_reverse(view, dag, near, node, i, max_parents)
-    parent = dag.parents[node, i]
-    turned = dag.mask[parent] | (1 << view.position[parent, node])
-    return node, mask ^ (1 << view.position[node, parent]), parent, turned
+        pick -= can_reverse(dag, near, node, i, max_parents)
+    return node, dag.parents[node, i], -1, True
 
 
 @inlined
@@ -215,19 +217,22 @@ def _try_edge(view, chain, max_parents, with_reversals, rng):
     pick = int(rng.random() * n_neighbours) - 1
     if pick < 0:
         return False
-    node, mask, other, other_mask = _pick_change(view, chain, max_parents, pick)
-    change = view.dense[node, mask] - dag.log_score[node]
-    if other >= 0:
-        change += view.dense[other, other_mask] - dag.log_score[other]
+    node, lost, gained, is_turned = _pick_change(dag, chain.near, max_parents, pick)
+    code = changed_code(view, dag, node, lost, gained)
+    change = code_score(view, node, code) - dag.log_score[node]
+    other_code = np.int64(0)
+    if is_turned:
+        other_code = changed_code(view, dag, lost, -1, node)
+        change += code_score(view, lost, other_code) - dag.log_score[lost]
     threshold = log_uniform(rng) - change - np.log(n_neighbours)
     # A neighbourhood has at least one member; where that is not enough, none will be.
     if not threshold < 0.0:
         return False
     copy_dag(dag, proposal)
-    set_parents(view, proposal, node, mask, view.dense[node, mask])
-    if other >= 0:
-        set_parents(view, proposal, other, other_mask, view.dense[other, other_mask])
-    n_proposed = _count(view, proposal, chain.proposal_near, max_parents, with_reversals)
+    set_parents(view, proposal, node, code)
+    if is_turned:
+        set_parents(view, proposal, lost, other_code)
+    n_proposed = _count(proposal, chain.proposal_near, max_parents, with_reversals)
     if not threshold < -np.log(n_proposed):
         return False
     copy_dag(proposal, dag)

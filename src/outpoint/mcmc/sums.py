@@ -1,9 +1,11 @@
 """Sums over parent sets as the samplers need them, and draws from those sums.
 
-Parent sets are subsets of a node's candidates. Which of them are allowed is said by ``layer`` and
-``level``: u is allowed if ``layer[u] < level``. Samplers over DAGs use layer 0 for allowed and 1
-for blocked nodes, and level 1. Ranges of an order array stand for layers: slices are slow in
-compiled code.
+*Inside* sets are subsets of a node's candidates, known by their masks; all other admissible sets
+are *outside* and known by their places in a list. One number tells both apart: the code of a set is
+its mask, or ``~place``, which is negative (MATH section 11).
+
+Which nodes are allowed as parents is said by ``layer`` and ``level``: u is if ``layer[u] < level``.
+Samplers over DAGs use layer 0 for allowed and 1 for blocked nodes, and level 1.
 """
 
 import numpy as np
@@ -11,6 +13,10 @@ import numpy as np
 from outpoint.kernels import inlined
 from outpoint.tables.bits import skip_bit
 from outpoint.tables.logspace import log_add
+from outpoint.tables.queries import LOG_EPSILON
+
+INSIDE = -1
+"""Stands in ``held`` for a node whose parents are summed over the inside sets."""
 
 
 @inlined
@@ -23,32 +29,96 @@ def allowed_mask(view, node, layer, level):
 
 
 @inlined
-def log_tau(view, node, order, begin, end, layer, level):
-    """Log sum over the parent sets of ``node`` that meet the previous layer, order[begin:end].
+def previous_mask(view, node, layer, level):
+    """Mask of a node's candidates in the layer before ``level``."""
+    mask = np.int64(0)
+    for i in range(view.candidates.shape[1]):
+        mask |= np.int64(layer[view.candidates[node, i]] == level - 1) << i
+    return mask
 
-    Each set is counted at its first member in that layer, so nothing is subtracted.
+
+@inlined
+def log_meeting(view, node, allowed, previous):
+    """Log sum over the inside sets within ``allowed`` that meet ``previous``.
+
+    Each set is counted at its first member in ``previous``, so nothing is subtracted.
     """
+    total = -np.inf
+    position = 0
+    while previous >> position != 0:
+        if previous >> position & 1:
+            total = log_add(total, view.omega[node, position, skip_bit(allowed, position)])
+            allowed ^= 1 << position
+        position += 1
+    return total
+
+
+@inlined
+def log_inside(view, node, layer, level):
+    """Log sum over the inside sets of ``node`` that meet the layer before ``level``."""
     if level == 0:
         return view.dense[node, 0]
     allowed = allowed_mask(view, node, layer, level)
-    total = -np.inf
-    for place in range(begin, end):
-        position = view.position[node, order[place]]
-        if position >= 0:
-            total = log_add(total, view.omega[node, position, skip_bit(allowed, position)])
-            allowed ^= 1 << position
+    return log_meeting(view, node, allowed, previous_mask(view, node, layer, level))
+
+
+@inlined
+def fits(view, place, layer, level):
+    """Whether an outside set lies before ``level`` and meets the layer right before it."""
+    highest = -1
+    for k in range(view.outside.members.shape[1]):
+        u = view.outside.members[place, k]
+        if u < 0:
+            break
+        if layer[u] > highest:
+            highest = layer[u]
+    return highest == level - 1
+
+
+@inlined
+def log_tau(view, node, layer, level, held):
+    """The log weight of ``node`` in a partition: of the inside sets, or of the set it holds."""
+    if held == INSIDE:
+        return log_inside(view, node, layer, level)
+    return view.outside.score[held] if fits(view, held, layer, level) else -np.inf
+
+
+@inlined
+def is_open(view, place, layer, level, member):
+    """Whether an outside set is allowed and contains ``member``, if that is not -1."""
+    has_member = member < 0
+    for k in range(view.outside.members.shape[1]):
+        u = view.outside.members[place, k]
+        if u < 0:
+            break
+        if layer[u] >= level:
+            return False
+        has_member = has_member or u == member
+    return has_member
+
+
+@inlined
+def add_outside(view, node, layer, level, member, total):
+    """``total`` with the log sum of the allowed outside sets (with ``member``) added."""
+    outside = view.outside
+    for place in range(outside.start[node], outside.start[node + 1]):
+        if outside.log_tail[place] < total + LOG_EPSILON:
+            break
+        if is_open(view, place, layer, level, member):
+            total = log_add(total, outside.score[place])
     return total
 
 
 @inlined
 def log_sum_any(view, node, layer, level):
     """Log sum over all allowed parent sets of ``node``."""
-    return view.log_sums[node, allowed_mask(view, node, layer, level)]
+    inside = view.log_sums[node, allowed_mask(view, node, layer, level)]
+    return add_outside(view, node, layer, level, -1, inside)
 
 
 @inlined
-def log_sum_with(view, node, member, layer, level):
-    """Log sum over the allowed parent sets of ``node`` that contain ``member``."""
+def log_inside_with(view, node, member, layer, level):
+    """Log sum over the allowed inside sets of ``node`` that contain ``member``."""
     position = view.position[node, member]
     if position < 0:
         return -np.inf
@@ -56,7 +126,14 @@ def log_sum_with(view, node, member, layer, level):
 
 
 @inlined
-def draw_set(ranking, row, allowed, log_total, uniform):
+def log_sum_with(view, node, member, layer, level):
+    """Log sum over the allowed parent sets of ``node`` that contain ``member``."""
+    inside = log_inside_with(view, node, member, layer, level)
+    return add_outside(view, node, layer, level, member, inside)
+
+
+@inlined
+def draw_inside(view, ranking, row, node, allowed, log_total, uniform):
     """A ranked set within ``allowed``, drawn with probability exp(score - log_total).
 
     ``uniform`` lies below the sum of those probabilities; if rounding uses it up too late, the
@@ -67,29 +144,39 @@ def draw_set(ranking, row, allowed, log_total, uniform):
         mask = np.int64(ranking.mask[i])
         if mask & ~allowed == 0:
             chosen = mask
-            uniform -= np.exp(ranking.score[i] - log_total)
+            uniform -= np.exp(view.dense[node, mask] - log_total)
             if uniform < 0.0:
                 break
     return chosen
 
 
 @inlined
-def sample_meeting(view, node, order, begin, end, layer, level, log_total, rng):
-    """Draw a parent set that meets the previous layer; returns its mask.
+def draw_outside(view, node, layer, level, member, log_total, uniform):
+    """The code of an outside set, drawn like an inside one."""
+    outside = view.outside
+    chosen = np.int64(0)
+    for place in range(outside.start[node], outside.start[node + 1]):
+        if is_open(view, place, layer, level, member):
+            chosen = ~np.int64(place)
+            uniform -= np.exp(outside.score[place] - log_total)
+            if uniform < 0.0:
+                break
+    return chosen
 
-    ``log_total`` is ``log_tau`` of the same arguments: its parts, one per member of the previous
-    layer, are gone through in the same order.
-    """
+
+@inlined
+def sample_meeting(view, node, layer, level, log_total, rng):
+    """Draw an inside set that meets the previous layer; ``log_total`` is ``log_inside``."""
     if level == 0:
         return np.int64(0)
     uniform = rng.random()
     allowed = allowed_mask(view, node, layer, level)
+    previous = previous_mask(view, node, layer, level)
     row = -1
     within = allowed
     left = uniform
-    for place in range(begin, end):
-        position = view.position[node, order[place]]
-        if position >= 0:
+    for position in range(view.candidates.shape[1]):
+        if previous >> position & 1:
             part = np.exp(view.omega[node, position, skip_bit(allowed, position)] - log_total)
             if part > 0.0:
                 row = node * view.candidates.shape[1] + position
@@ -99,19 +186,27 @@ def sample_meeting(view, node, order, begin, end, layer, level, log_total, rng):
                     break
                 uniform -= part
             allowed ^= 1 << position
-    return draw_set(view.containing, row, within, log_total, left)
+    return draw_inside(view, view.containing, row, node, within, log_total, left)
 
 
 @inlined
 def sample_any(view, node, layer, level, log_total, rng):
-    """Draw an allowed parent set; ``log_total`` is ``log_sum_any``. Returns its mask."""
+    """Draw an allowed parent set; ``log_total`` is ``log_sum_any``. Returns its code."""
     allowed = allowed_mask(view, node, layer, level)
-    return draw_set(view.ranked, node, allowed, log_total, rng.random())
+    uniform = rng.random()
+    inside = np.exp(view.log_sums[node, allowed] - log_total)
+    if uniform < inside or view.outside.score.size == 0:
+        return draw_inside(view, view.ranked, node, node, allowed, log_total, uniform)
+    return draw_outside(view, node, layer, level, -1, log_total, uniform - inside)
 
 
 @inlined
 def sample_with(view, node, member, layer, level, log_total, rng):
     """Draw an allowed parent set with ``member``; ``log_total`` is ``log_sum_with``."""
-    allowed = allowed_mask(view, node, layer, level)
-    row = node * view.candidates.shape[1] + view.position[node, member]
-    return draw_set(view.containing, row, allowed, log_total, rng.random())
+    uniform = rng.random()
+    inside = np.exp(log_inside_with(view, node, member, layer, level) - log_total)
+    if uniform < inside or view.outside.score.size == 0:
+        allowed = allowed_mask(view, node, layer, level)
+        row = node * view.candidates.shape[1] + view.position[node, member]
+        return draw_inside(view, view.containing, row, node, allowed, log_total, uniform)
+    return draw_outside(view, node, layer, level, member, log_total, uniform - inside)

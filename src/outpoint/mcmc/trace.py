@@ -10,61 +10,69 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.kernels import inlined
+from outpoint.kernels import inlined, kernel
 from outpoint.mcmc.moves import MOVES
-from outpoint.tables.bits import skip_bit
-from outpoint.tables.logspace import log_add
+from outpoint.mcmc.sums import INSIDE, allowed_mask, log_meeting, previous_mask
 
 EDGE_ROWS = 512
 """Most batches of edge probabilities."""
+
+OUTSIDE_ROWS = 32
+"""Most batches of the edges from outside the candidates, which are many and rare."""
 
 
 class Draws(NamedTuple):
     """Kept DAGs, one after the other; the fields are those of :class:`Trace`."""
 
-    masks: NDArray[np.uint32]
+    codes: NDArray[np.int32]
     log_score: NDArray[np.float64]
     log_weight: NDArray[np.float64]
 
     def part(self, which: slice) -> "Draws":
         """Some of the draws."""
-        return Draws(self.masks[which], self.log_score[which], self.log_weight[which])
+        return Draws(self.codes[which], self.log_score[which], self.log_weight[which])
 
 
 class Trace(NamedTuple):
     """Arrays that a running chain fills; one-element arrays are counters.
 
-    ``masks[d, v]`` is the parent set of v in draw d, a mask over its candidates. ``log_weight`` is
-    the log weight of what the draw was taken from: a partition, an order, or the DAG itself.
+    ``codes[d, v]`` is the parent set of v in draw d (see ``mcmc.sums``). ``log_weight`` is the log
+    weight of what the draw was taken from: a partition, an order, or the DAG itself.
     ``edge_sum[b, v, i]`` adds up, over the ``batch_size`` visits of batch b, the probability that
-    the i-th candidate of v is its parent.
+    the i-th candidate of v is its parent; ``outside_sum[c, u, v]`` that of all other edges, in
+    batches that are longer by the ratio of the numbers of rows.
     """
 
-    masks: NDArray[np.uint32]
+    codes: NDArray[np.int32]
     log_score: NDArray[np.float64]
     log_weight: NDArray[np.float64]
     n_draws: NDArray[np.int64]
     edge_sum: NDArray[np.float64]
+    outside_sum: NDArray[np.float64]
     n_edge_sums: NDArray[np.int64]
     batch_size: NDArray[np.int64]
-    best_mask: NDArray[np.uint32]
+    best_code: NDArray[np.int32]
     best_log_score: NDArray[np.float64]
     attempts: NDArray[np.int64]
     accepted: NDArray[np.int64]
 
 
-def make_trace(n_nodes: int, n_draws: int, n_candidates: int | None = None) -> Trace:
+def make_trace(
+    n_nodes: int, n_draws: int, n_candidates: int | None = None, *, with_outside: bool = False
+) -> Trace:
     """An empty trace with room for ``n_draws`` draws; all other nodes are candidates by default."""
     n_candidates = n_nodes - 1 if n_candidates is None else n_candidates
+    n_outside = n_nodes if with_outside else 0
     return Trace(
-        masks=np.zeros((n_draws, n_nodes), dtype=np.uint32),
+        codes=np.zeros((n_draws, n_nodes), dtype=np.int32),
         log_score=np.zeros(n_draws),
         log_weight=np.zeros(n_draws),
         n_draws=np.zeros(1, dtype=np.int64),
         edge_sum=np.zeros((EDGE_ROWS, n_nodes, n_candidates)),
+        outside_sum=np.zeros((OUTSIDE_ROWS, n_outside, n_outside)),
         n_edge_sums=np.zeros(1, dtype=np.int64),
         batch_size=np.ones(1, dtype=np.int64),
-        best_mask=np.zeros(n_nodes, dtype=np.uint32),
+        best_code=np.zeros(n_nodes, dtype=np.int32),
         best_log_score=np.full(1, -np.inf),
         attempts=np.zeros(len(MOVES), dtype=np.int64),
         accepted=np.zeros(len(MOVES), dtype=np.int64),
@@ -90,12 +98,22 @@ def next_edge_row(trace):
     trace.n_edge_sums[0] += 1
     if row < n_rows:
         return row
-    half = n_rows // 2
-    for merged in range(half):
-        trace.edge_sum[merged] = trace.edge_sum[2 * merged] + trace.edge_sum[2 * merged + 1]
-    trace.edge_sum[half:] = 0.0
+    _merge_rows(trace.edge_sum)
+    _merge_rows(trace.outside_sum)
     trace.batch_size[0] *= 2
-    return half
+    return n_rows // 2
+
+
+@kernel
+def _merge_rows(sums):
+    """Add neighbouring rows up, the first two in the first row and so on; the rest becomes 0."""
+    for row in range(sums.shape[0]):
+        for i in range(sums.shape[1]):
+            for j in range(sums.shape[2]):
+                total = 0.0
+                if 2 * row + 1 < sums.shape[0]:
+                    total = sums[2 * row, i, j] + sums[2 * row + 1, i, j]
+                sums[row, i, j] = total
 
 
 @inlined
@@ -104,8 +122,8 @@ def record_dag(trace, dag, log_weight):
     draw = trace.n_draws[0]
     if draw < trace.log_score.size:
         total = 0.0
-        for node in range(dag.mask.size):
-            trace.masks[draw, node] = dag.mask[node]
+        for node in range(dag.code.size):
+            trace.codes[draw, node] = dag.code[node]
             total += dag.log_score[node]
         trace.log_score[draw] = total
         trace.log_weight[draw] = log_weight
@@ -117,52 +135,55 @@ def record_dag(trace, dag, log_weight):
 def remember_best(trace, dag):
     """Keep the DAG if no better one has been seen."""
     total = 0.0
-    for node in range(dag.mask.size):
+    for node in range(dag.code.size):
         total += dag.log_score[node]
     if total > trace.best_log_score[0]:
         trace.best_log_score[0] = total
-        for node in range(dag.mask.size):
-            trace.best_mask[node] = dag.mask[node]
+        for node in range(dag.code.size):
+            trace.best_code[node] = dag.code[node]
 
 
 @inlined
-def add_edges_given_partition(trace, view, state, allowed):
+def add_edges_given_partition(trace, view, state):
     """Add P(u -> v | partition) for all edges: no noise from drawing a DAG (MATH section 5)."""
-    n = state.order.size
     row = next_edge_row(trace)
-    for u in range(n):
-        allowed[u] = 0
-    for level in range(1, state.n_layers[0]):
-        begin, end = state.start[level - 1], state.start[level]
-        for place in range(begin, end):
-            for u in range(n):
-                allowed[u] |= view.bit[state.order[place], u]
-        for place in range(end, state.start[level + 1]):
-            node = state.order[place]
+    for node in range(state.order.size):
+        level = state.layer[node]
+        if state.held[node] != INSIDE:
+            add_outside_set(trace, view, row, node, state.held[node], 1.0)
+        elif level > 0:
+            allowed = allowed_mask(view, node, state.layer, level)
+            previous = previous_mask(view, node, state.layer, level)
             for i in range(view.candidates.shape[1]):
-                if allowed[node] >> i & 1:
-                    without = _log_tau_without(view, node, state, begin, end, allowed[node], i)
+                if allowed >> i & 1:
+                    bit = 1 << i
+                    without = log_meeting(view, node, allowed & ~bit, previous & ~bit)
                     probability = 1.0 - np.exp(without - state.log_tau[node])
                     trace.edge_sum[row, node, i] += max(0.0, probability)
 
 
 @inlined
-def _log_tau_without(view, node, state, begin, end, allowed, left_out):
-    """``log_tau`` of ``node`` if its candidate ``left_out`` did not exist."""
-    allowed &= ~(1 << left_out)
-    total = -np.inf
-    for place in range(begin, end):
-        position = view.position[node, state.order[place]]
-        if position >= 0 and position != left_out:
-            total = log_add(total, view.omega[node, position, skip_bit(allowed, position)])
-            allowed &= ~(1 << position)
-    return total
+def add_outside_set(trace, view, row, node, place, share):
+    """Add ``share`` to the edges of an outside set, in the batch of ``row``."""
+    outside_row = row // (trace.edge_sum.shape[0] // trace.outside_sum.shape[0])
+    for k in range(view.outside.members.shape[1]):
+        u = view.outside.members[place, k]
+        if u < 0:
+            break
+        position = view.position[node, u]
+        if position >= 0:
+            trace.edge_sum[row, node, position] += share
+        else:
+            trace.outside_sum[outside_row, u, node] += share
 
 
 @inlined
-def add_edges_of_dag(trace, dag):
+def add_edges_of_dag(trace, view, dag):
     """Add the edges of a DAG."""
     row = next_edge_row(trace)
-    for node in range(dag.mask.size):
-        for i in range(trace.edge_sum.shape[2]):
-            trace.edge_sum[row, node, i] += dag.mask[node] >> i & 1
+    for node in range(dag.code.size):
+        if dag.code[node] < 0:
+            add_outside_set(trace, view, row, node, ~dag.code[node], 1.0)
+        else:
+            for i in range(trace.edge_sum.shape[2]):
+                trace.edge_sum[row, node, i] += dag.code[node] >> i & 1

@@ -8,10 +8,11 @@ chain jumps at its end.
 
 Chains that sit in one mode agree, too. So there is one more condition. Chains with tempered
 replicas must have crossed their ladders: every round trip of a replica, from the posterior to a
-place where it moves freely and back, is a new start, and if a mode holds a share of at least
+place where it moves more freely and back, is a new start, and if a mode holds a share of at least
 ``LEAST_MODE`` of the posterior, so many new starts miss it with a probability of at most
-``MISS_PROBABILITY``. The hottest replicas must be measured to move freely. Chains without a ladder
-must at least have begun at different DAGs.
+``MISS_PROBABILITY``. Where ladders do not end at power 0, their hottest replicas must agree, too,
+and all replicas have begun at DAGs found independently. Chains without a ladder must at least have
+begun at different DAGs.
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ MISS_PROBABILITY = 0.05
 LEAST_ROUND_TRIPS = ceil(log(MISS_PROBABILITY) / log(1.0 - LEAST_MODE))
 """Round trips of all chains together: (1 - LEAST_MODE) to this power is MISS_PROBABILITY."""
 
+MOST_GAP = 0.5
+"""Standard deviations between the mean log weights of the hottest replicas of two chains."""
+
 LEAST_PER_CHAIN = 3
 """Round trips of each chain."""
 
@@ -51,10 +55,14 @@ OTHER_METHOD = f"{RUN_LONGER} or use method 'mcmc'"
 
 @dataclass(frozen=True)
 class Crossing:
-    """What is known of the ladders of tempered replicas, by chain: round trips, free movement."""
+    """What is known of the ladders of tempered replicas.
+
+    The round trips of each chain, and the largest difference between the mean log weights of two
+    hottest replicas, in standard deviations.
+    """
 
     round_trips: tuple[int, ...]
-    hottest_is_free: tuple[bool, ...]
+    hottest_gap: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,7 @@ class _Evidence:
     """Everything a verdict can speak of."""
 
     names: tuple[str, ...]  # of the edges, then of the two scalar series
-    series: Floats  # (edge, chain, batch)
+    series: tuple[Floats, ...]  # (edge, chain, batch) each
     means: Floats  # (chain, edge)
     log_scores: Floats
     edges: SeriesDiagnostics
@@ -103,7 +111,7 @@ class _Evidence:
 
 
 def assess(
-    edge_series: ArrayLike,
+    edge_series: ArrayLike | Sequence[Floats],
     edge_names: Sequence[str],
     log_scores: ArrayLike,
     n_edges: ArrayLike,
@@ -117,10 +125,12 @@ def assess(
     """Judge a run.
 
     ``edge_series`` (chain, batch, edge) are batch means of the edges named ``edge_names`` (such
-    as ``"rm -> medv"``), ``log_scores`` and ``n_edges`` (chain, draw) those of the DAGs drawn.
-    ``frozen_chains`` are the chains whose state never changed. ``crossing`` tells of the ladders of
-    samplers that have some, ``begin_apart`` whether chains began at different DAGs, and ``bias``
-    what is wrong with a sampler however long it runs.
+    as ``"rm -> medv"``), or a tuple of such arrays, of which all but the first have few and long
+    batches. ``log_scores``
+    and ``n_edges`` (chain, draw) are those of the DAGs drawn, ``frozen_chains`` the chains whose
+    state never changed. ``crossing`` tells of the ladders of samplers that have some,
+    ``begin_apart`` whether chains began at different DAGs, and ``bias`` what is wrong with a
+    sampler however long it runs.
     """
     evidence = _gather(
         edge_series, edge_names, log_scores, n_edges, frozen_chains, limits or Limits()
@@ -161,30 +171,34 @@ def assess(
 
 
 def _gather(
-    edge_series: ArrayLike,
+    edge_series: ArrayLike | Sequence[Floats],
     edge_names: Sequence[str],
     log_scores: ArrayLike,
     n_edges: ArrayLike,
     frozen_chains: Iterable[int],
     limits: Limits,
 ) -> _Evidence:
-    series = np.asarray(edge_series, dtype=np.float64)
+    given = edge_series if isinstance(edge_series, tuple) else (edge_series,)
+    series = tuple(np.asarray(part, dtype=np.float64) for part in given)
     scalars = [np.asarray(values, dtype=np.float64) for values in (log_scores, n_edges)]
-    if series.ndim != 3 or series.shape[2] != len(edge_names):
+    if any(part.ndim != 3 for part in series) or sum(part.shape[2] for part in series) != len(
+        edge_names
+    ):
         raise OptionError(
             f"edge_series has the shape (chain, batch, edge) with {len(edge_names)} named edges, "
-            f"not {series.shape}."
+            f"not {' and '.join(str(part.shape) for part in series)}."
         )
-    if any(values.ndim != 2 or len(values) != len(series) for values in scalars):
+    if any(values.ndim != 2 or len(values) != len(series[0]) for values in scalars):
         raise OptionError("log_scores and n_edges have the shape (chain, draw), as many chains.")
-    edges = diagnose(series, limits)
+    parts = [diagnose(part, limits, long_batches=i > 0) for i, part in enumerate(series)]
+    edges = SeriesDiagnostics._make([np.concatenate(arrays) for arrays in zip(*parts, strict=True)])
     of_scalars = [diagnose(v[:, :, None], Limits(tolerance=SCORE_TOLERANCE)) for v in scalars]
 
     judged = _as_judged(edges)
-    means = series.mean(axis=1)
+    means = np.concatenate([part.mean(axis=1) for part in series], axis=1)
     return _Evidence(
         names=(*edge_names, "the log score", "the number of edges"),
-        series=np.moveaxis(series, 2, 0),
+        series=tuple(np.moveaxis(part, 2, 0) for part in series),
         means=means,
         log_scores=scalars[0],
         edges=edges,
@@ -234,7 +248,7 @@ def group_chains(means: Floats, max_difference: float) -> tuple[tuple[int, ...],
 
 def _first_problem(evidence: _Evidence) -> str:
     """Why the run cannot be trusted; empty if it can."""
-    n_chains, n_batches = len(evidence.means), evidence.series.shape[2]
+    n_chains, n_batches = len(evidence.means), evidence.series[0].shape[2]
     if evidence.frozen:
         if len(evidence.frozen) == n_chains:
             who = "no chain ever left the DAG it"
@@ -328,7 +342,7 @@ def _stuck_apart(evidence: _Evidence) -> str:
 
 def _late(evidence: _Evidence) -> str:
     """Chains that find something new at their very end."""
-    jumps = late_jumps(evidence.series)
+    jumps = np.concatenate([late_jumps(part) for part in evidence.series])
     if not jumps.any():
         return ""
     chains = tuple(np.flatnonzero(jumps.any(axis=0)).tolist())
@@ -363,11 +377,11 @@ def _not_crossed(evidence: _Evidence) -> str:
     crossing = evidence.crossing
     if crossing is None:
         return ""
-    stuck = tuple(i for i, free in enumerate(crossing.hottest_is_free) if not free)
-    if stuck:
+    if crossing.hottest_gap > MOST_GAP:
         return (
-            f"not converged: the chains agree, but the hottest replicas of {_chains(stuck)} do not "
-            f"move freely, so that all may have missed the same DAGs; {RUN_LONGER}."
+            "not converged: the chains agree, but their hottest replicas do not "
+            f"({crossing.hottest_gap:.1f} standard deviations apart), so that ladders begin at "
+            f"different places; {RUN_LONGER}."
         )
     trips = crossing.round_trips
     never = tuple(i for i, count in enumerate(trips) if count == 0)

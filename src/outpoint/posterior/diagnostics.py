@@ -111,8 +111,14 @@ class SeriesDiagnostics(NamedTuple):
     status: NDArray[np.object_]
 
 
-def diagnose(series: ArrayLike, limits: Limits | None = None) -> SeriesDiagnostics:
+def diagnose(
+    series: ArrayLike, limits: Limits | None = None, *, long_batches: bool = False
+) -> SeriesDiagnostics:
     """Diagnostics of ``series`` (chain, batch, ...).
+
+    A few ``long_batches`` of what is there or not, such as an edge, would give few effective draws
+    however long the chains are. R-hat and effective draws are then those of single draws: errors
+    are compared with the variance p (1 - p) of such a draw.
 
     ``difference`` is the largest difference between two chains' means, NaN for a single chain;
     ``is_precise`` whether the mean is known so well that R-hat does not matter.
@@ -125,11 +131,11 @@ def diagnose(series: ArrayLike, limits: Limits | None = None) -> SeriesDiagnosti
         raise OptionError("series to diagnose must be finite numbers.")
     shape = values.shape[2:]
     columns = np.ascontiguousarray(np.moveaxis(values.reshape(*values.shape[:2], -1), 2, 0))
-    flat = _diagnose_columns(columns, limits)
+    flat = _diagnose_columns(columns, limits, long_batches)
     return SeriesDiagnostics._make([array.reshape(shape) for array in flat])
 
 
-def _diagnose_columns(columns: Floats, limits: Limits) -> SeriesDiagnostics:
+def _diagnose_columns(columns: Floats, limits: Limits, long_batches: bool) -> SeriesDiagnostics:
     """Diagnostics of ``columns`` (series, chain, batch)."""
     n, n_chains, n_batches = columns.shape
     chain_means = columns.mean(axis=2)
@@ -144,12 +150,16 @@ def _diagnose_columns(columns: Floats, limits: Limits) -> SeriesDiagnostics:
             rhat[some], ess[some], ess_tail[some], mcse[some] = _measure(
                 columns[some], limits.tolerance
             )
-    still = (np.ptp(columns, axis=2) <= limits.tolerance).all(axis=1)
-    apart = still & (difference > limits.precision)
-    rhat[apart & (n_batches >= MIN_BATCHES)] = np.inf
     error = mcse
     if n_chains > 1:
         error = np.fmax(mcse, chain_means.std(axis=1, ddof=1) / np.sqrt(n_chains))
+    if long_batches:
+        measured = np.isfinite(ess) & (error > 0)
+        ess[measured], rhat[measured] = _of_single_draws(chain_means[measured], error[measured])
+        ess_tail[measured] = ess[measured]
+    still = (np.ptp(columns, axis=2) <= limits.tolerance).all(axis=1)
+    apart = still & (difference > limits.precision)
+    rhat[apart & (n_batches >= MIN_BATCHES)] = np.inf
     is_precise = (error <= limits.precision) & ~apart
     rules = {
         Status.SHORT: np.full(n, n_batches < MIN_BATCHES),
@@ -166,6 +176,17 @@ def _diagnose_columns(columns: Floats, limits: Limits) -> SeriesDiagnostics:
     return SeriesDiagnostics(
         chain_means.mean(axis=1), mcse, rhat, ess, ess_tail, difference, is_precise, status
     )
+
+
+def _of_single_draws(chain_means: Floats, error: Floats) -> tuple[Floats, Floats]:
+    """Effective draws and R-hat from the errors of probabilities (series, chain)."""
+    mean = chain_means.mean(axis=1)
+    variance = mean * (1.0 - mean)
+    ess = variance / error**2
+    if chain_means.shape[1] == 1:
+        return ess, np.full(len(mean), np.nan)
+    with np.errstate(divide="ignore"):
+        return ess, np.sqrt(1.0 + chain_means.var(axis=1, ddof=1) / variance)
 
 
 def late_jumps(columns: Floats) -> NDArray[np.bool_]:

@@ -45,6 +45,7 @@ def summarize(posterior: Posterior) -> dict[str, Any]:
         "converged": posterior.converged,
         "verdict": posterior.verdict,
         "round_trips": posterior.round_trips,
+        "candidates": posterior.on_candidates,
         "elapsed_seconds": info.elapsed_seconds,
         "seed": info.seed,
         "version": info.version,

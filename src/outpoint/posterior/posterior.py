@@ -116,6 +116,11 @@ class Posterior(ABC):
         return None
 
     @property
+    def on_candidates(self) -> dict[str, float] | None:
+        """Facts about candidate parents; None where all nodes are candidates of each other."""
+        return None
+
+    @property
     @abstractmethod
     def converged(self) -> bool:
         """Whether the run is exact, or its chains agree and that means something."""

@@ -12,19 +12,24 @@ from numpy.typing import NDArray
 from outpoint.graphs import Dag
 from outpoint.mcmc.ancestors import count_ancestors
 from outpoint.mcmc.trace import spread_edges
-from outpoint.posterior.assessment import assess_records
+from outpoint.posterior.assessment import assess_records, outside_pairs
 from outpoint.posterior.convergence import Assessment
+from outpoint.posterior.diagnostics import Status
 from outpoint.posterior.draws import Booleans, Draws, Floats
 from outpoint.posterior.posterior import Posterior, RunInfo
 from outpoint.runs import ChainRecord
+from outpoint.tables.parent_sets import Codes, ParentSets
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from outpoint.posterior.effects import GaussianModel
 
-BLOCK = 4096
+BLOCK = 512
 """Draws that are counted at a time."""
+
+POOR_SHARE = 0.5
+"""Share of draws with an outside set from which on the candidates of a node were poor."""
 
 
 class SampledPosterior(Posterior):
@@ -40,15 +45,18 @@ class SampledPosterior(Posterior):
         self,
         info: RunInfo,
         names: tuple[str, ...],
-        candidates: NDArray[np.int32],
+        parent_sets: ParentSets,
         records: Sequence[ChainRecord],
         *,
         model: GaussianModel | None = None,
         is_complete: bool = True,
+        lost_mass: float = 0.0,
     ) -> None:
         self.info = info
         self.names = names
-        self.candidates = candidates
+        self.parent_sets = parent_sets
+        self.candidates = parent_sets.candidates
+        self.lost_mass = lost_mass
         self.records = tuple(records)
         self.model = model
         self.is_complete = is_complete
@@ -71,13 +79,15 @@ class SampledPosterior(Posterior):
     @cached_property
     def chain_edges(self) -> Floats:
         """Edge probabilities of each chain (chain, parent, child)."""
-        return spread_edges(np.stack([record.edges for record in self.records]), self.candidates)
+        edges = spread_edges(np.stack([record.edges for record in self.records]), self.candidates)
+        outside = [record.outside_edges for record in self.records]
+        return edges + np.stack(outside) if outside[0].size else edges
 
     @property
     def map_dag(self) -> Dag:
         """The best DAG that any chain has met."""
-        masks = self._best_record().best_mask
-        return Dag.from_adjacency(self._adjacencies(masks[None])[0], self.names)
+        codes = self._best_record().best_code
+        return Dag.from_adjacency(self.parent_sets.adjacencies(codes[None])[0], self.names)
 
     @property
     def map_log_score(self) -> float:
@@ -118,18 +128,56 @@ class SampledPosterior(Posterior):
         verdict = self.assessment.verdict
         if not self.is_complete:
             verdict = f"interrupted after {self.steps_per_chain:,} steps per chain; {verdict}"
-        n_candidates = self.candidates.shape[1]
-        if n_candidates < len(self.names) - 1:
-            verdict += (
-                f" Parents were chosen among the {n_candidates} most promising candidates of each "
-                "node."
-            )
-        return verdict
+        return verdict + self._on_candidates()
+
+    @property
+    def outside_shares(self) -> pd.Series | None:
+        """How often each node had a parent set outside its candidates; None if all are candidates.
+
+        Such sets are sampled like all others; where they are frequent, chains mix slowly.
+        """
+        import pandas as pd
+
+        if self.candidates.shape[1] == len(self.names) - 1:
+            return None
+        shares = np.mean(
+            [(self._codes(record) < 0).mean(axis=0) for record in self.records], axis=0
+        )
+        return pd.Series(shares, index=list(self.names), name="outside_share")
+
+    @property
+    def on_candidates(self) -> dict[str, float] | None:
+        """Candidates per node, shares of draws with outside sets, a bound on what was left out."""
+        shares = self.outside_shares
+        if shares is None:
+            return None
+        return {
+            "per_node": self.candidates.shape[1],
+            "mean_outside_share": float(shares.mean()),
+            "largest_outside_share": float(shares.max()),
+            "lost_mass": self.lost_mass,
+        }
+
+    def _on_candidates(self) -> str:
+        """What the verdict says about sets outside the candidates, if there can be any."""
+        shares = self.outside_shares
+        if shares is None:
+            return ""
+        text = (
+            f" No edge is excluded: parent sets outside the {self.candidates.shape[1]} candidates "
+            f"of each node are sampled, too; those left out have at most {self.lost_mass:.1g} of "
+            "the posterior."
+        )
+        poor = shares[shares > POOR_SHARE].sort_values(ascending=False)
+        if len(poor):
+            named = ", ".join(f"{name} ({share:.0%})" for name, share in poor[:3].items())
+            text += f" The candidates were poor for {named}: more n_candidates would be faster."
+        return text
 
     @cached_property
     def assessment(self) -> Assessment:
         """The verdict in numbers: R-hat, effective draws, agreement between the chains."""
-        return assess_records(self.records, self.names, self.candidates, self.method)
+        return assess_records(self.records, self.names, self.parent_sets, self.method)
 
     def acceptance(self) -> pd.DataFrame:
         """How often each move was tried and accepted, by chain."""
@@ -153,13 +201,16 @@ class SampledPosterior(Posterior):
     ) -> list[tuple[tuple[str, ...], float]]:
         """The parent sets of ``child`` with their frequencies in the draws."""
         node = self._node(child)
-        masks = np.concatenate([self._masks(record)[:, node] for record in self.records])
-        found, counts = np.unique(masks, return_counts=True)
+        codes = np.concatenate([self._codes(record)[:, node] for record in self.records])
+        found, counts = np.unique(codes, return_counts=True)
         ranked = np.argsort(-counts, kind="stable")
         return [
-            (self._named_set(node, int(found[i])), float(counts[i] / len(masks)))
+            (
+                tuple(self.names[u] for u in self.parent_sets.members_of(node, int(found[i]))),
+                float(counts[i] / len(codes)),
+            )
             for i in ranked
-            if counts[i] >= at_least * len(masks)
+            if counts[i] >= at_least * len(codes)
         ]
 
     def diagnostics(self) -> pd.DataFrame:
@@ -167,21 +218,21 @@ class SampledPosterior(Posterior):
 
         They are computed from the probabilities of the edge given the visited partitions or orders,
         averaged over batches of steps. ``status`` is ``"ok"`` or says what is wrong, or why a
-        number is not defined (an edge that is not among the candidates is ``"excluded"``; the
-        probability of a ``"precise"`` one is known so well that R-hat and effective draws do not
-        matter). ``attrs["round_trips"]`` has the round trips of each chain.
+        number is not defined (edges from outside the candidates that hardly ever occur are
+        ``"negligible"``; the probability of a ``"precise"`` one is known so well that R-hat and
+        effective draws do not matter). ``attrs["round_trips"]`` has the round trips of each chain.
         """
         edges = self.assessment.edges
-        shape = self.candidates.shape
-        columns = {
-            name: spread_edges(getattr(edges, name).reshape(shape), self.candidates)
-            for name in ("mcse", "rhat", "ess", "ess_tail")
-        }
-        status = np.full((len(self.names), len(self.names)), "excluded", dtype=object)
-        for child, candidates in enumerate(self.candidates):
-            status[candidates, child] = edges.status.reshape(shape)[child]
-        for values in columns.values():
-            values[status == "excluded"] = np.nan
+        children, places = np.indices(self.candidates.shape).reshape(2, -1)
+        parents = self.candidates[children, places]
+        outer = outside_pairs(self.records)
+        parents, children = np.append(parents, outer[:, 0]), np.append(children, outer[:, 1])
+        n = len(self.names)
+        columns = {name: np.full((n, n), np.nan) for name in ("mcse", "rhat", "ess", "ess_tail")}
+        for name, values in columns.items():
+            values[parents, children] = getattr(edges, name)
+        status = np.full((n, n), Status.NEGLIGIBLE.value, dtype=object)
+        status[parents, children] = edges.status
         rows = self._edge_rows(**columns, status=status)
         rows.attrs["round_trips"] = self.round_trips
         return rows
@@ -200,50 +251,44 @@ class SampledPosterior(Posterior):
     def _ancestors(self) -> Floats:
         counts = np.zeros((len(self.names), len(self.names)), dtype=np.int64)
         for record in self.records:
-            masks = self._masks(record)
-            for start in range(0, len(masks), BLOCK):
-                block = np.ascontiguousarray(masks[start : start + BLOCK])
-                counts += count_ancestors(block, self.candidates)
+            codes = self._codes(record)
+            for start in range(0, len(codes), BLOCK):
+                counts += count_ancestors(
+                    self.parent_sets.adjacencies(codes[start : start + BLOCK])
+                )
         return np.divide(counts, self.n_chains * self.n_draws)
 
     def _log_scores(self) -> Floats:
         return np.stack([record.log_score[-self.n_draws :] for record in self.records])
 
-    def _masks(self, record: ChainRecord) -> NDArray[np.uint32]:
-        return record.masks[-self.n_draws :]
+    def _codes(self, record: ChainRecord) -> Codes:
+        return record.codes[-self.n_draws :]
 
     def _draws(self) -> tuple[Booleans, Floats]:
         return self._all_draws
 
     @cached_property
     def _all_draws(self) -> tuple[Booleans, Floats]:
-        dags = np.stack([self._adjacencies(self._masks(record)) for record in self.records])
+        dags = np.stack(
+            [self.parent_sets.adjacencies(self._codes(record)) for record in self.records]
+        )
         return dags, self._log_scores()
 
     def _graph_draws(self) -> Draws:
         n_draws = self.n_draws
-        chains = [self._masks(record) for record in self.records]
+        chains = [self._codes(record) for record in self.records]
 
         def read(numbers: NDArray[np.intp]) -> Booleans:
             ends = np.searchsorted(numbers, np.arange(len(chains) + 1) * n_draws)
             parts = [
-                masks[numbers[begin:end] - chain * n_draws]
-                for chain, (masks, begin, end) in enumerate(
+                codes[numbers[begin:end] - chain * n_draws]
+                for chain, (codes, begin, end) in enumerate(
                     zip(chains, ends[:-1], ends[1:], strict=True)
                 )
             ]
-            return self._adjacencies(np.concatenate(parts))
+            return self.parent_sets.adjacencies(np.concatenate(parts))
 
         return Draws(len(self.names), self._log_scores(), read)
-
-    def _adjacencies(self, masks: NDArray[np.uint32]) -> Booleans:
-        """Adjacency matrices from parent masks (draw, node)."""
-        n = len(self.names)
-        out = np.zeros((len(masks), n, n), dtype=np.bool_)
-        for child, candidates in enumerate(self.candidates):
-            bits = masks[:, child, None] >> np.arange(len(candidates), dtype=np.uint32) & 1
-            out[:, candidates, child] = bits.astype(np.bool_)
-        return out
 
     def _best_record(self) -> ChainRecord:
         return max(self.records, key=lambda record: record.best_log_score)

@@ -1,6 +1,6 @@
 """Posteriors in files: one netCDF file (HDF5, compressed), read back without pickle.
 
-The file holds what the posterior was made of: parent sets as masks over candidates, log scores,
+The file holds what the posterior was made of: parent sets by their codes, log scores,
 batches of edge probabilities, counts. It depends on nothing but the posterior, so that two runs
 with the same draws write the same bytes; how long a run took is in its ``summary.json``. At its end
 stands a checksum, as HDF5 itself notices little of what can happen to a file.
@@ -25,6 +25,7 @@ from outpoint.posterior.exact import DEFAULT_DRAWS, ExactPosterior
 from outpoint.posterior.posterior import Posterior, RunInfo
 from outpoint.posterior.sampled import SampledPosterior
 from outpoint.runs import ChainRecord
+from outpoint.tables.parent_sets import ParentSets
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,31 +39,36 @@ SMALLEST_KEPT = 1e-12
 """Parent sets of an exact posterior that are less probable are not stored."""
 
 RECORD_DIMENSIONS = {
-    "masks": ("chain", "draw", "node"),
+    "codes": ("chain", "draw", "node"),
     "log_score": ("chain", "draw"),
     "log_weight": ("chain", "draw"),
     "edge_batches": ("chain", "batch", "node", "candidate"),
     "edges": ("chain", "node", "candidate"),
-    "best_mask": ("chain", "node"),
+    "outside_batches": ("chain", "outside_batch", "outside_edge"),
+    "outside_edges": ("chain", "outside_edge"),
+    "best_code": ("chain", "node"),
     "best_log_score": ("chain",),
     "attempts": ("chain", "move"),
     "accepted": ("chain", "move"),
-    "start_mask": ("chain", "node"),
+    "start_code": ("chain", "node"),
     "power": ("chain", "replica"),
     "swap_attempts": ("chain", "pair"),
     "swap_accepted": ("chain", "pair"),
     "round_trips": ("chain",),
-    "hot_memory": ("chain",),
+    "hot_log_weight": ("chain",),
+    "hot_spread": ("chain",),
     "n_steps": ("chain",),
     "thin": ("chain",),
 }
 RECORD_SCALARS: dict[str, Any] = {
     "best_log_score": float,
     "round_trips": int,
-    "hot_memory": float,
+    "hot_log_weight": float,
+    "hot_spread": float,
     "n_steps": int,
     "thin": int,
 }
+CODES = ("best_code", "start_code")
 MODEL_DIMENSIONS = ("node", "column")
 SOLUTION_DIMENSIONS = {
     "edges": ("parent", "child"),
@@ -161,19 +167,32 @@ def load(path: str | Path) -> Posterior:
 
 def _sampled_parts(posterior: SampledPosterior) -> tuple[dict[str, Any], dict[str, Any]]:
     records = posterior.records
-    n_batches = min(len(record.edge_batches) for record in records)
-    last = dict.fromkeys(("masks", "log_score", "log_weight"), -posterior.n_draws)
-    last["edge_batches"] = -n_batches
+    pairs = np.argwhere(np.any([record.outside_edges > 0 for record in records], axis=0))
+    codes = [record.codes[-posterior.n_draws :] for record in records]
+    best, start = ([getattr(record, name) for record in records] for name in CODES)
+    sets, renumbered = posterior.parent_sets.restricted_to([*codes, *best, *start])
+    n_chains = len(records)
+    own: dict[str, list[Any]] = {
+        "codes": renumbered[:n_chains],
+        "best_code": renumbered[n_chains : 2 * n_chains],
+        "start_code": renumbered[2 * n_chains :],
+        "outside_batches": [record.outside_batches[:, *pairs.T] for record in records],
+        "outside_edges": [record.outside_edges[*pairs.T] for record in records],
+    }
     arrays = {}
     for name, dimensions in RECORD_DIMENSIONS.items():
-        values = [np.asarray(getattr(record, name)) for record in records]
-        if name in last:
-            values = [value[last[name] :] for value in values]
+        values = own.get(name) or [np.asarray(getattr(record, name)) for record in records]
+        if dimensions[1:2] in (("draw",), ("batch",), ("outside_batch",)):
+            least = min(len(value) for value in values)
+            values = [value[len(value) - least :] for value in values]
         arrays[name] = (dimensions, _stacked(values))
+    arrays["outside_pairs"] = (("outside_edge", "end"), pairs.astype(np.int32))
+    arrays["outside_members"] = (("outside_set", "member"), sets.members)
     attributes = {
         "posterior": "sampled",
         "moves": json.dumps(records[0].moves),
         "is_complete": int(posterior.is_complete),
+        "lost_mass": posterior.lost_mass,
     }
     return arrays, attributes
 
@@ -192,6 +211,11 @@ def _stacked(values: list[NDArray[Any]]) -> NDArray[Any]:
 
 def _sampled(info: RunInfo, names: tuple[str, ...], dataset: xr.Dataset) -> SampledPosterior:
     arrays = {name: dataset[name].to_numpy() for name in RECORD_DIMENSIONS}
+    candidates = dataset["candidates"].to_numpy()
+    pairs = dataset["outside_pairs"].to_numpy()
+    is_narrow = candidates.shape[1] < len(names) - 1
+    for name in ("outside_batches", "outside_edges"):
+        arrays[name] = _spread(arrays[name], pairs, len(names) if is_narrow else 0)
     moves = tuple(json.loads(dataset.attrs["moves"]))
     records = []
     for chain in range(len(arrays["n_steps"])):
@@ -205,10 +229,18 @@ def _sampled(info: RunInfo, names: tuple[str, ...], dataset: xr.Dataset) -> Samp
     return SampledPosterior(
         info,
         names,
-        dataset["candidates"].to_numpy(),
+        ParentSets(candidates, dataset["outside_members"].to_numpy()),
         records,
         is_complete=bool(dataset.attrs["is_complete"]),
+        lost_mass=float(dataset.attrs["lost_mass"]),
     )
+
+
+def _spread(values: NDArray[Any], pairs: NDArray[Any], n_nodes: int) -> NDArray[Any]:
+    """Values (..., edge) as matrices (..., parent, child)."""
+    out = np.zeros((*values.shape[:-1], n_nodes, n_nodes))
+    out[..., pairs[:, 0], pairs[:, 1]] = values
+    return out
 
 
 def _exact_parts(posterior: ExactPosterior) -> tuple[dict[str, Any], dict[str, Any]]:

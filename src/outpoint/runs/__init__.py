@@ -2,9 +2,12 @@
 
 from outpoint.runs.driving import Budget, Ending, drive
 from outpoint.runs.manifest import (
+    CANDIDATES,
+    HOTTEST,
     PRIVATE,
     SCORES,
     START,
+    STARTS,
     STOPPING,
     opened_run,
     remove_run,
@@ -16,9 +19,12 @@ from outpoint.runs.record import ChainRecord
 from outpoint.runs.teams import ThreadTeam, WorkerTeam
 
 __all__ = [
+    "CANDIDATES",
+    "HOTTEST",
     "PRIVATE",
     "SCORES",
     "START",
+    "STARTS",
     "STOPPING",
     "Budget",
     "ChainRecord",

@@ -25,7 +25,7 @@ class MemoryDraws:
 
     def __init__(self, n_nodes: int) -> None:
         self._blocks = [
-            Draws(np.zeros((0, n_nodes), dtype=np.uint32), np.zeros(0), np.zeros(0)),
+            Draws(np.zeros((0, n_nodes), dtype=np.int32), np.zeros(0), np.zeros(0)),
         ]
 
     def __len__(self) -> int:
@@ -53,7 +53,7 @@ class FileDraws:
         self._stem = stem
         self._thin = thin
         self._record = np.dtype(
-            [("masks", "<u4", (n_nodes,)), ("log_score", "<f8"), ("log_weight", "<f8")]
+            [("codes", "<i4", (n_nodes,)), ("log_score", "<f8"), ("log_weight", "<f8")]
         )
         self._count = 0
         self._checksum = 0

@@ -18,7 +18,8 @@ from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
 
 FILE = "run.checkpoint"
 LOCK = ".lock"
-SCORES, START = "scores", "start"
+SCORES, START, CANDIDATES, HOTTEST = "scores", "start", "candidates", "hottest"
+STARTS = "starts"
 STOPPING = "stopping"
 """What a saved run says about when it was to stop; the rest of it decides the draws."""
 

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.mcmc import Chain
-from outpoint.mcmc.ladder import memory_of
+from outpoint.mcmc.ladder import mean_log_weight
 from outpoint.mcmc.moves import MOVES
-from outpoint.mcmc.trace import Draws
+from outpoint.mcmc.replicas import Ladder
+from outpoint.mcmc.trace import EDGE_ROWS, OUTSIDE_ROWS, Draws
 
 DISCARDED = 4
 """One part in so many is left out at the beginning of a chain whose length nobody knew before."""
@@ -20,22 +21,26 @@ DISCARDED = 4
 class ChainRecord:
     """Draws, edge probabilities, the best DAG and the counts of one chain.
 
-    Parent sets are masks over candidates; ``start_mask`` is where the chain began.
-    ``edge_batches[b, v, i]`` is the probability, averaged over batch b, that the i-th candidate of
-    v is its parent; ``edges`` the average over all visits. ``attempts`` and ``accepted`` count the
-    ``moves``, in their order. ``power`` are those of the replicas, a single 1 if there is no
-    ladder; ``swap_attempts`` and ``swap_accepted`` belong to neighbours, and ``hot_memory`` is
-    how much of what the hottest replica was is left after a sweep (0 if it is drawn afresh).
+    Parent sets are given by their codes (see ``mcmc.sums``); ``start_code`` is where the chain
+    began. ``edge_batches[b, v, i]`` is the probability, averaged over batch b, that the i-th
+    candidate of v is its parent; ``edges`` the average over all visits.
+    ``outside_batches[b, u, v]`` and ``outside_edges[u, v]`` are the same for all other edges, if
+    there are any. ``attempts`` and ``accepted`` count the ``moves``, in their order. ``power`` are
+    those of the replicas, a single 1 if there is no ladder; ``swap_attempts`` and
+    ``swap_accepted`` belong to neighbours. ``hot_log_weight`` and ``hot_spread`` are mean and
+    standard deviation of the log weight of the hottest replica (0 if it is drawn afresh).
     """
 
-    masks: NDArray[np.uint32]
+    codes: NDArray[np.int32]
     log_score: NDArray[np.float64]
     log_weight: NDArray[np.float64]
     edge_batches: NDArray[np.float64]
     edges: NDArray[np.float64]
-    best_mask: NDArray[np.uint32]
+    outside_batches: NDArray[np.float64]
+    outside_edges: NDArray[np.float64]
+    best_code: NDArray[np.int32]
     best_log_score: float
-    start_mask: NDArray[np.uint32]
+    start_code: NDArray[np.int32]
     moves: tuple[str, ...]
     attempts: NDArray[np.int64]
     accepted: NDArray[np.int64]
@@ -43,7 +48,8 @@ class ChainRecord:
     swap_attempts: NDArray[np.int64]
     swap_accepted: NDArray[np.int64]
     round_trips: int
-    hot_memory: float
+    hot_log_weight: float
+    hot_spread: float
     n_steps: int
     thin: int
 
@@ -61,7 +67,7 @@ class ChainRecord:
         """The record with some of its draws."""
         return replace(
             self,
-            masks=self.masks[which],
+            codes=self.codes[which],
             log_score=self.log_score[which],
             log_weight=self.log_weight[which],
         )
@@ -69,10 +75,13 @@ class ChainRecord:
     def without_beginning(self) -> ChainRecord:
         """The record without its first quarter, which may still be on its way."""
         batches = self.edge_batches[len(self.edge_batches) // DISCARDED :]
+        outside = self.outside_batches[len(self.outside_batches) // DISCARDED :]
         return replace(
             self.with_draws(slice(self.n_draws // DISCARDED, None)),
             edge_batches=batches,
             edges=batches.mean(axis=0) if len(batches) else self.edges,
+            outside_batches=outside,
+            outside_edges=outside.mean(axis=0) if len(outside) else self.outside_edges,
         )
 
 
@@ -80,16 +89,19 @@ def record_chain(chain: Chain, draws: Draws) -> ChainRecord:
     """The record of a chain so far, with the draws taken from it."""
     trace, ladder = chain.trace, chain.ladder
     n_visits, batch_size = int(trace.n_edge_sums[0]), int(trace.batch_size[0])
+    outside_size = batch_size * EDGE_ROWS // OUTSIDE_ROWS
     none = np.zeros(0, dtype=np.int64)
     return ChainRecord(
-        masks=draws.masks,
+        codes=draws.codes,
         log_score=draws.log_score,
         log_weight=draws.log_weight,
         edge_batches=trace.edge_sum[: n_visits // batch_size] / batch_size,
         edges=trace.edge_sum.sum(axis=0) / max(1, n_visits),
-        best_mask=trace.best_mask.copy(),
+        outside_batches=trace.outside_sum[: n_visits // outside_size] / outside_size,
+        outside_edges=trace.outside_sum.sum(axis=0) / max(1, n_visits),
+        best_code=trace.best_code.copy(),
         best_log_score=float(trace.best_log_score[0]),
-        start_mask=chain.start,
+        start_code=chain.start,
         moves=MOVES,
         attempts=trace.attempts.copy(),
         accepted=trace.accepted.copy(),
@@ -97,7 +109,15 @@ def record_chain(chain: Chain, draws: Draws) -> ChainRecord:
         swap_attempts=none if ladder is None else ladder.attempts.copy(),
         swap_accepted=none if ladder is None else ladder.accepted.copy(),
         round_trips=0 if ladder is None else int(ladder.round_trips[0]),
-        hot_memory=0.0 if ladder is None else float(memory_of(ladder.moments[-1])),
+        **_hot_end(ladder),
         n_steps=max(0, chain.step - chain.n_warmup),
         thin=chain.thin,
     )
+
+
+def _hot_end(ladder: Ladder | None) -> dict[str, float]:
+    """What is known of the hottest replica, if it takes steps."""
+    if ladder is None or ladder.moments[-1, 0] == 0:
+        return {"hot_log_weight": 0.0, "hot_spread": 0.0}
+    mean, spread = mean_log_weight(ladder.moments[-1], float(ladder.origin[-1]))
+    return {"hot_log_weight": mean, "hot_spread": spread}

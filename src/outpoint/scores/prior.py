@@ -44,6 +44,14 @@ class StructurePrior:
         edges = self.edge_log_weight[chosen, child].sum()
         return float(self.size_log_weight[len(chosen)] + edges)
 
+    def log_weights(self, child: int, parents: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Log prior weights of ``child`` with each row of ``parents``, all of one size."""
+        weights = self.size_log_weight[parents.shape[1]] + self.edge_log_weight[parents, child].sum(
+            axis=1
+        )
+        required = self.required[:, child]
+        return np.where(required[parents].sum(axis=1) == required.sum(), weights, -np.inf)
+
     def add_to(self, scores: Scores, max_parents: int) -> None:
         """Add the log weights to the scores of every family (layout of ``scores.families``)."""
         n = len(self.edge_log_weight)

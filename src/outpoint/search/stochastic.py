@@ -46,21 +46,24 @@ def search_dags(
     n_runs: int,
     n_steps: int,
     seed: int,
+    powers: Floats | None = None,
     progress: Progress | None = None,
 ) -> Runs:
     """Run the search ``n_runs`` times with ``n_steps`` steps each.
 
     ``required`` are the edges that every DAG has; runs start at random orders that allow them.
+    Without ``powers`` a pilot finds them.
     """
     view = view_maxima(table, containing=space == "partition")
     start, anneal, climb = _SPACES[space]
     pilot_stream, *streams = np.random.SeedSequence(seed).spawn(1 + n_runs)
-    pilot_rng = np.random.default_rng(pilot_stream)
-    pilot = start(table, view, random_order(required, pilot_rng))
-    powers = find_schedule(
-        lambda powers, steps: anneal(view, pilot, powers, steps, pilot_rng),
-        PILOT_STEPS * table.n_nodes,
-    )
+    if powers is None:
+        pilot_rng = np.random.default_rng(pilot_stream)
+        pilot = start(table, view, random_order(required, pilot_rng))
+        powers = find_schedule(
+            lambda powers, steps: anneal(view, pilot, powers, steps, pilot_rng),
+            PILOT_STEPS * table.n_nodes,
+        )
     found: list[Any] = [None] * n_runs
     steps_per_power = max(1, n_steps // len(powers))
 

@@ -14,6 +14,7 @@ from outpoint.kernels import inlined, kernel, run_chunked
 from outpoint.tables import ScoreTable
 from outpoint.tables.bits import insert_bit
 from outpoint.tables.logspace import max_over_subsets
+from outpoint.tables.view import candidate_positions
 
 IMPOSSIBLE = -1e30
 """Score of a node without any admissible parent set: finite, so that a search can climb out."""
@@ -29,7 +30,7 @@ class SearchView(NamedTuple):
 
     candidates: NDArray[np.int32]
     bit: NDArray[np.int32]
-    position: NDArray[np.int32]
+    position: NDArray[np.int16]
     maxima: NDArray[np.float64]
     containing: NDArray[np.float64]
     start: NDArray[np.int64]
@@ -39,11 +40,10 @@ class SearchView(NamedTuple):
 
 def view_maxima(table: ScoreTable, *, containing: bool = False) -> SearchView:
     """Gather what a search needs; ``containing`` adds the large table for partitions."""
-    n, n_candidates = table.candidates.shape
-    position = np.full((n, n), -1, dtype=np.int32)
-    for child in range(n):
-        position[child, table.candidates[child]] = np.arange(n_candidates)
-    bit = np.where(position >= 0, 1 << np.maximum(position, 0), 0).T.astype(np.int32)
+    position = candidate_positions(table.candidates)
+    bit = np.where(position >= 0, 1 << np.maximum(position, 0).astype(np.int32), 0).T.astype(
+        np.int32
+    )
     start, members, score = _undominated(table, position)
     view = SearchView(
         table.candidates,
@@ -83,7 +83,7 @@ def _gather_containing(scores, position, out):
 
 
 def _undominated(
-    table: ScoreTable, position: NDArray[np.int32]
+    table: ScoreTable, position: NDArray[np.int16]
 ) -> tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.float64]]:
     """The outside sets that score better than each of their subsets."""
     outside = table.outside

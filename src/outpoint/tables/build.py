@@ -2,33 +2,62 @@
 
 from concurrent.futures import Executor
 from math import comb
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from outpoint.errors import OptionError, TooLargeError
 from outpoint.scores import FamilyScorer, StructurePrior
-from outpoint.scores.families import count_subsets
-from outpoint.tables.candidates import choose_candidates
-from outpoint.tables.dense import add_larger_sets, fill_dense
-from outpoint.tables.ranked import rank_outside
+from outpoint.scores.families import Scores, count_subsets
+from outpoint.tables.candidates import Candidates, choose_candidates, rank_needed
+from outpoint.tables.dense import add_larger_sets, fill_dense, subset_maxima
+from outpoint.tables.outside import list_outside, no_outside, score_larger
 from outpoint.tables.table import ScoreTable
 
-LARGE_NETWORK_CANDIDATES = 14
-"""Candidate parents per node where a dense table over all nodes does not fit."""
+ALL_CANDIDATES = 20
+"""Up to so many nodes all others are candidates."""
+
+USUAL_CANDIDATES = 10
+"""Candidate parents per node beyond that."""
 
 MAX_CANDIDATES = 28
 
-MAX_FAMILIES = 40_000_000
-"""Most families that are scored one by one; beyond, large sets must lie within the candidates."""
+MAX_FAMILIES = 50_000_000
+"""Most families that are scored one by one."""
 
-MAX_OMEGA_BYTES = 2**30
-"""Room for the dense sums: all nodes are candidates while these fit, which is up to 20 nodes."""
+USUAL_FAMILIES = 1_500_000
+"""Most families of more than 3 parents that are scored one by one.
+
+Larger sets have at most one member outside the candidates; the default limit on parents is the
+largest with at most so many of these that have one, and at least 3.
+"""
+
+MAX_TABLE_BYTES = 2**31
+"""Room for all tables of sums over candidates, see :func:`table_bytes`."""
 
 
 def default_max_parents(n_nodes: int) -> int:
-    """No limit up to 20 nodes; 3 beyond."""
-    return n_nodes - 1 if n_nodes <= 20 else 3
+    """No limit up to 20 nodes; beyond, what can be scored in a second or two, and at least 3."""
+    if n_nodes <= ALL_CANDIDATES:
+        return n_nodes - 1
+    scored = scored_parents(n_nodes, n_nodes - 1)
+    limit, n_larger = max(scored, 3), 0
+    while limit < USUAL_CANDIDATES:
+        n_larger += n_nodes * (n_nodes - 1 - USUAL_CANDIDATES) * comb(USUAL_CANDIDATES, limit)
+        if n_larger > USUAL_FAMILIES:
+            break
+        limit += 1
+    return limit
+
+
+def scored_parents(n_nodes: int, max_parents: int) -> int:
+    """Up to which size all sets are scored, whether they leave the candidates or not."""
+    size = max_parents
+    while size > 1 and n_nodes * count_subsets(n_nodes - 1, size) > (
+        USUAL_FAMILIES if size > 3 else MAX_FAMILIES
+    ):
+        size -= 1
+    return size
 
 
 def check_max_parents(n_nodes: int, max_parents: Any) -> int:
@@ -45,36 +74,64 @@ def check_max_parents(n_nodes: int, max_parents: Any) -> int:
     return int(max_parents)
 
 
-def default_candidates(n_nodes: int) -> int:
-    """All other nodes if the dense sums over them fit, otherwise the most promising ones."""
-    if _omega_bytes(n_nodes, n_nodes - 1) <= MAX_OMEGA_BYTES:
-        return n_nodes - 1
-    n_candidates = LARGE_NETWORK_CANDIDATES
-    while n_candidates > 1 and _omega_bytes(n_nodes, n_candidates) > MAX_OMEGA_BYTES:
+def table_bytes(n_nodes: int, n_candidates: int, max_parents: int) -> int:
+    """Memory of all tables that samplers read, outside sets excepted.
+
+    Scores, their sums and maxima by mask; sums by mask and member; ranked masks with scores and
+    sums of tails, and ranked masks by member.
+    """
+    masks = 2**n_candidates
+    ranked = count_subsets(n_candidates, min(max_parents, n_candidates))
+    by_member = sum(k * comb(n_candidates, k) for k in range(min(max_parents, n_candidates) + 1))
+    per_node = 3 * 8 * masks + 8 * n_candidates * masks // 2 + 20 * ranked + 4 * by_member
+    return n_nodes * per_node
+
+
+def default_candidates(n_nodes: int, max_parents: int) -> int:
+    """All other nodes where tables over them fit, otherwise the most promising ones."""
+    n_candidates = n_nodes - 1 if n_nodes <= ALL_CANDIDATES else USUAL_CANDIDATES
+    while n_candidates > 1 and table_bytes(n_nodes, n_candidates, max_parents) > MAX_TABLE_BYTES:
         n_candidates -= 1
     return n_candidates
 
 
-def _omega_bytes(n_nodes: int, n_candidates: int) -> int:
-    return 8 * n_nodes * n_candidates * 2 ** (n_candidates - 1) if n_candidates else 0
+class Families(NamedTuple):
+    """All parent sets of at most ``scored_parents`` nodes, scored, prior included.
+
+    ``needed`` ranks parents by these scores, see :func:`~outpoint.tables.candidates.rank_needed`;
+    it is empty for a complete table.
+    """
+
+    scores: Scores
+    scored_parents: int
+    needed: Scores
 
 
-def build_table(
-    names: tuple[str, ...],
+def score_families(
     scorer: FamilyScorer,
     prior: StructurePrior,
     *,
     max_parents: int,
-    n_candidates: int | None = None,
+    is_complete: bool,
     pool: Executor | None = None,
-) -> ScoreTable:
+) -> Families:
     """Score every admissible family, by the workers of ``pool`` if there is one.
 
-    Parent sets have at most ``max_parents`` members. Where there would be too many of them, sets
-    that leave the candidates are limited further; the table says so in ``outside_parents``.
+    Where there would be too many, the size of the sets is limited further, unless the table is to
+    be complete.
     """
-    n = len(names)
-    n_candidates = default_candidates(n) if n_candidates is None else min(n_candidates, n - 1)
+    n = scorer.n_nodes
+    size = max_parents if is_complete else scored_parents(n, max_parents)
+    if not is_complete and n * comb(n - 1, size) > MAX_FAMILIES:
+        raise TooLargeError(f"{n} variables are too many for a table of single parents.")
+    scores = scorer.every_family(size, pool)
+    prior.add_to(scores, size)
+    needed = np.zeros((0, 0)) if is_complete else rank_needed(scores, size)
+    return Families(scores, size, needed)
+
+
+def check_candidates(n_nodes: int, n_candidates: int, prior: StructurePrior) -> None:
+    """Refuse numbers of candidates that cannot be."""
     if n_candidates < 0:
         raise OptionError(f"n_candidates must not be negative, but is {n_candidates}.")
     if n_candidates > MAX_CANDIDATES:
@@ -87,25 +144,55 @@ def build_table(
         raise OptionError(
             f"a node has {max_required} required parents, more than the {n_candidates} candidates."
         )
-    scored_parents = _parents_scored_everywhere(n, max_parents, n_candidates)
-    families = scorer.every_family(scored_parents, pool)
-    prior.add_to(families, scored_parents)
-    candidates = choose_candidates(families, scored_parents, n_candidates, prior.required)
-    dense = fill_dense(families, scored_parents, candidates)
-    if scored_parents < max_parents:
-        sizes = range(scored_parents + 1, min(max_parents, n_candidates) + 1)
+
+
+def assemble_table(
+    names: tuple[str, ...],
+    families: Families,
+    scorer: FamilyScorer,
+    prior: StructurePrior,
+    candidates: Candidates,
+    max_parents: int,
+    *,
+    is_pruned: bool = True,
+) -> ScoreTable:
+    """The table over these candidates, with the sets outside them."""
+    scored = families.scored_parents
+    n, n_candidates = candidates.shape
+    dense = fill_dense(families.scores, scored, candidates)
+    if scored < max_parents:
+        sizes = range(scored + 1, min(max_parents, n_candidates) + 1)
         add_larger_sets(dense, candidates, scorer, prior, sizes)
-    outside = rank_outside(families, scored_parents, candidates)
-    return ScoreTable(names, max_parents, candidates, dense, outside, scored_parents)
-
-
-def _parents_scored_everywhere(n: int, max_parents: int, n_candidates: int) -> int:
-    """The largest set size, up to ``max_parents``, at which all sets can be scored."""
     if n_candidates == n - 1:
-        return max_parents
-    size = max_parents
-    while size > 1 and n * count_subsets(n - 1, size) > MAX_FAMILIES:
-        size -= 1
-    if n * comb(n - 1, size) > MAX_FAMILIES:
-        raise TooLargeError(f"{n} variables are too many for a table of single parents.")
-    return size
+        return ScoreTable(names, max_parents, candidates, dense, no_outside(n), 0.0)
+    larger = None
+    if scored < max_parents:
+        sizes = range(scored + 1, min(max_parents, n_candidates + 1) + 1)
+        larger = score_larger(candidates, subset_maxima(dense), scorer, prior, sizes)
+    outside, lost = list_outside(families.scores, scored, candidates, larger, is_pruned=is_pruned)
+    return ScoreTable(names, max_parents, candidates, dense, outside, lost)
+
+
+def build_table(
+    names: tuple[str, ...],
+    scorer: FamilyScorer,
+    prior: StructurePrior,
+    *,
+    max_parents: int,
+    n_candidates: int | None = None,
+    is_pruned: bool = True,
+    pool: Executor | None = None,
+) -> ScoreTable:
+    """Score every admissible family, and tabulate them over candidates chosen by the scores."""
+    n = len(names)
+    if n_candidates is None:
+        n_candidates = default_candidates(n, max_parents)
+    n_candidates = min(n_candidates, n - 1)
+    check_candidates(n, n_candidates, prior)
+    families = score_families(
+        scorer, prior, max_parents=max_parents, is_complete=n_candidates == n - 1, pool=pool
+    )
+    candidates = choose_candidates(*families, n_candidates, prior.required)
+    return assemble_table(
+        names, families, scorer, prior, candidates, max_parents, is_pruned=is_pruned
+    )

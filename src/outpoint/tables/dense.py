@@ -71,10 +71,7 @@ def add_larger_sets(
         for child in range(n):
             parents = candidates[child][positions]
             scores = scorer.families(child, parents)
-            log_weights = prior.size_log_weight[size] + prior.edge_log_weight[parents, child].sum(1)
-            required = prior.required[:, child]
-            log_weights[required[parents].sum(axis=1) != required.sum()] = -np.inf
-            dense[child, masks] = scores + log_weights
+            dense[child, masks] = scores + prior.log_weights(child, parents)
 
 
 def subset_log_sums(dense: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from outpoint.kernels import kernel
 from outpoint.scores.families import binomial_table, family_rank, size_offsets
 from outpoint.tables.table import ScoreTable
+from outpoint.tables.view import candidate_positions
 
 
 class FamilyLookup(NamedTuple):
@@ -20,7 +21,7 @@ class FamilyLookup(NamedTuple):
     The outside sets of node v stand at ``start[v]..start[v+1]``, sorted by ``rank``.
     """
 
-    position: NDArray[np.int32]
+    position: NDArray[np.int16]
     dense: NDArray[np.float64]
     start: NDArray[np.int64]
     rank: NDArray[np.int64]
@@ -31,13 +32,12 @@ class FamilyLookup(NamedTuple):
 
 def index_families(table: ScoreTable) -> FamilyLookup:
     """Sort the outside sets of a table by rank."""
-    n, n_candidates = table.candidates.shape
-    position = np.full((n, n), -1, dtype=np.int32)
-    for child in range(n):
-        position[child, table.candidates[child]] = np.arange(n_candidates)
+    n = table.n_nodes
+    position = candidate_positions(table.candidates)
     outside = table.outside
-    binomials = binomial_table(n, table.outside_parents + 1)
-    offsets = size_offsets(n - 1, table.outside_parents)
+    width = outside.members.shape[1]
+    binomials = binomial_table(n, width + 1)
+    offsets = size_offsets(n - 1, width)
     rank = np.empty(len(outside.score), dtype=np.int64)
     _rank_sets(outside.start, outside.members, binomials, offsets, rank)
     score = outside.score.copy()

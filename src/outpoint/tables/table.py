@@ -9,14 +9,17 @@ from numpy.typing import NDArray
 from outpoint.errors import OptionError
 from outpoint.tables import queries
 from outpoint.tables.dense import containing_log_sums, subset_log_sums, subset_maxima
-from outpoint.tables.ranked import OutsideSets, RankedMasks, rank_dense
+from outpoint.tables.outside import OutsideSets
+from outpoint.tables.parent_sets import Codes, ParentSets
+from outpoint.tables.ranked import RankedMasks, rank_dense
 
 
 class ScoreTable:
     """Scores of all admissible families, ready for sums, maxima and draws over parent sets.
 
     ``candidates[v]`` are the candidate parents of node v and ``dense[v, mask]`` the scores of
-    their subsets; all other admissible sets are in ``outside``. The derived tables are computed
+    their subsets; all other admissible sets are in ``outside``, but for some that have at most
+    ``lost_mass`` of the posterior together. The derived tables are computed
     when first asked for, and every array is read-only.
     """
 
@@ -27,11 +30,11 @@ class ScoreTable:
         candidates: NDArray[np.int32],
         dense: NDArray[np.float64],
         outside: OutsideSets,
-        outside_parents: int,
+        lost_mass: float = 0.0,
     ) -> None:
         self.names = names
         self.max_parents = max_parents
-        self.outside_parents = outside_parents
+        self.lost_mass = lost_mass
         self.candidates = _read_only(candidates)
         self.dense = _read_only(dense)
         self.outside = outside
@@ -52,15 +55,36 @@ class ScoreTable:
         """Whether every other node is a candidate, so that there are no outside sets."""
         return self.candidates.shape[1] == self.n_nodes - 1
 
-    def without_outside(self) -> "ScoreTable":
-        """The same table restricted to subsets of the candidates."""
-        none = OutsideSets(
-            np.zeros_like(self.outside.start),
-            *(_read_only(part[:0].copy()) for part in self.outside[1:]),
-        )
-        return ScoreTable(
-            self.names, self.max_parents, self.candidates, self.dense, none, self.outside_parents
-        )
+    @property
+    def parent_sets(self) -> ParentSets:
+        """What the codes of parent sets stand for."""
+        return ParentSets(self.candidates, self.outside.members)
+
+    def codes_of(self, adjacency: NDArray[np.bool_]) -> Codes:
+        """The parent sets of a DAG [parent, child]; refuses sets that are not in the table."""
+        codes = np.zeros(self.n_nodes, dtype=np.int32)
+        for child in range(self.n_nodes):
+            parents = np.flatnonzero(adjacency[:, child])
+            places = np.searchsorted(self.candidates[child], parents)
+            places = np.minimum(places, self.candidates.shape[1] - 1)
+            if np.array_equal(self.candidates[child, places], parents):
+                codes[child] = int((1 << places.astype(np.int64)).sum())
+            else:
+                codes[child] = ~self._outside_place(child, parents)
+        return codes
+
+    def _outside_place(self, child: int, parents: NDArray[np.int64]) -> int:
+        start, stop = self.outside.start[child : child + 2]
+        width = self.outside.members.shape[1]
+        padded = np.full(max(width, len(parents)), -1)
+        padded[: len(parents)] = parents
+        found = np.flatnonzero((self.outside.members[start:stop] == padded[:width]).all(axis=1))
+        if len(parents) > width or not len(found):
+            raise OptionError(
+                f"the start DAG gives {self.names[child]} parents that are not in the table: "
+                "choose another start."
+            )
+        return int(start + found[0])
 
     @cached_property
     def log_sums(self) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""TableView: the dense part of a score table as compiled samplers take it."""
+"""TableView: a score table as compiled samplers take it."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -7,46 +7,77 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.tables.ranked import RankedMasks, rank_containing
+from outpoint.tables.outside import OutsideSets, no_outside
+from outpoint.tables.ranked import MaskLists, RankedMasks, rank_containing
 from outpoint.tables.table import ScoreTable
+
+PENALTY = 2.0
+"""Hot replicas hold an outside set with odds of about e to the minus this, see ``log_penalty``."""
+
+PARTS: dict[str, Any] = {"ranked": RankedMasks, "containing": MaskLists, "outside": OutsideSets}
 
 
 class TableView(NamedTuple):
     """Read-only arrays; ``position[v, u]`` is u's place among the candidates of v, or -1.
 
-    ``bit[u, v]`` is u's bit in the masks of v, 0 if u is no candidate of v.
+    ``children[child_start[u]:child_start[u + 1]]`` are the nodes with u among their candidates.
     ``containing`` ranks the sets of v with its i-th candidate as row ``v * n_candidates + i``.
+    ``log_penalty[v]`` is log(number of outside sets) + ``PENALTY``.
     """
 
     candidates: NDArray[np.int32]
-    position: NDArray[np.int32]
-    bit: NDArray[np.int32]
+    position: NDArray[np.int16]
+    child_start: NDArray[np.int64]
+    children: NDArray[np.int32]
     dense: NDArray[np.float64]
     log_sums: NDArray[np.float64]
     omega: NDArray[np.float64]
     ranked: RankedMasks
-    containing: RankedMasks
+    containing: MaskLists
+    outside: OutsideSets
+    log_penalty: NDArray[np.float64]
 
 
 def view_table(table: ScoreTable) -> TableView:
     """Compute what is missing and gather the arrays."""
-    n, n_candidates = table.candidates.shape
-    position = np.full((n, n), -1, dtype=np.int32)
-    for child in range(n):
-        position[child, table.candidates[child]] = np.arange(n_candidates)
-    bit = np.where(position >= 0, 1 << np.maximum(position, 0), 0).T.astype(np.int32)
-    bit = np.ascontiguousarray(bit)
-    position.flags.writeable = bit.flags.writeable = False
-    return TableView(
+    position = candidate_positions(table.candidates)
+    is_candidate = position.T >= 0
+    n_outside = np.diff(table.outside.start)
+    view = TableView(
         table.candidates,
         position,
-        bit,
+        np.concatenate([[0], np.cumsum(is_candidate.sum(axis=1))]).astype(np.int64),
+        np.nonzero(is_candidate)[1].astype(np.int32),
         table.dense,
         table.log_sums,
         table.omega,
         table.ranked,
-        rank_containing(table.ranked, n_candidates),
+        rank_containing(table.ranked, table.candidates.shape[1]),
+        table.outside,
+        np.log(np.maximum(n_outside, 1)) + PENALTY,
     )
+    for array in _named_arrays(view).values():
+        array.flags.writeable = False
+    return view
+
+
+def inside_only(view: TableView) -> TableView:
+    """The view without outside sets."""
+    return view._replace(outside=no_outside(len(view.candidates)))
+
+
+def candidate_positions(candidates: NDArray[np.int32]) -> NDArray[np.int16]:
+    """``[v, u]``: the place of u among the candidates of v, or -1."""
+    n, n_candidates = candidates.shape
+    position = np.full((n, n), -1, dtype=np.int16)
+    for child in range(n):
+        position[child, candidates[child]] = np.arange(n_candidates)
+    return position
+
+
+def most_parents(view: TableView) -> int:
+    """Room that the largest parent set may need."""
+    return max(view.candidates.shape[1], view.outside.members.shape[1])
 
 
 def save_view(view: TableView, directory: Path) -> None:
@@ -67,8 +98,8 @@ def open_view(directory: Path) -> TableView:
         return np.asarray(mapped)
 
     parts: dict[str, Any] = {
-        part: RankedMasks(*(read(f"{part}.{name}") for name in RankedMasks._fields))
-        for part in ("ranked", "containing")
+        part: kind(*(read(f"{part}.{name}") for name in kind._fields))
+        for part, kind in PARTS.items()
     }
     for name in TableView._fields:
         if name not in parts:
@@ -79,7 +110,7 @@ def open_view(directory: Path) -> TableView:
 def _named_arrays(view: TableView) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {}
     for name, part in view._asdict().items():
-        if isinstance(part, RankedMasks):
+        if name in PARTS:
             arrays |= {f"{name}.{own}": array for own, array in part._asdict().items()}
         else:
             arrays[name] = part

@@ -4,8 +4,8 @@ A partition move ``propose_...(state, proposal, rng)`` only proposes: it writes 
 ``state`` to ``proposal`` and returns ``(log_proposal_ratio, begin, end)``: log #nbd(state) -
 log #nbd(proposal), and the places of the proposal's order whose nodes need a new score.
 ``begin < 0`` says that there is no neighbour; the chain then stays where it is, and the step
-counts. Placement needs no acceptance; the steps on DAGs (``rev``, ``edge``, ``parents``) keep the
-posterior over DAGs by themselves.
+counts. Placement and redrawing outside sets need no acceptance; the steps on DAGs (``rev``,
+``edge``, ``parents``) keep the posterior over DAGs by themselves.
 """
 
 from outpoint.kernels import inlined
@@ -23,14 +23,24 @@ MOVES = (
     "rev",
     "edge",
     "parents",
+    "outside",
 )
 """Everything a chain can do in a step, in the order of the counts."""
 
-STILL, SPLIT_JOIN, NODE_MOVE, SWAP_ANY, SWAP_ADJACENT, NODE_GIBBS, REV, EDGE, PARENTS = range(
-    len(MOVES)
-)
+(
+    STILL,
+    SPLIT_JOIN,
+    NODE_MOVE,
+    SWAP_ANY,
+    SWAP_ADJACENT,
+    NODE_GIBBS,
+    REV,
+    EDGE,
+    PARENTS,
+    OUTSIDE,
+) = range(len(MOVES))
 
-PARTITION_MOVES = tuple(name for name in MOVES if name not in ("still", "edge"))
+PARTITION_MOVES = tuple(name for name in MOVES if name not in ("still", "edge", "outside"))
 """What a user may give a weight."""
 
 

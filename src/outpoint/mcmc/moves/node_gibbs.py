@@ -4,7 +4,14 @@ Take node v out; m layers remain. For the nodes u of a remaining layer four sums
 available to u (``absent``), available but not in the layer before u's (``early``), in the layer
 before (``beside``), or alone in the layer before (``alone``). With these per layer, prefix and
 suffix sums give the weight of joining each layer and of standing alone in each gap, 2m + 1
-placements in all, at the cost of scoring the partition about three times (MATH section 5).
+placements in all (MATH section 5).
+
+Only nodes that can have v as a parent are looked at: those with v among their candidates, and
+those that hold an outside set with v. For all others the first three sums are what they are now,
+and the fourth is zero, as they cannot follow v alone.
+
+The node keeps what it holds, or that is drawn anew together with its place
+(:mod:`outpoint.mcmc.moves.outside`).
 """
 
 from typing import NamedTuple
@@ -12,9 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.kernels import inlined, kernel
+from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.mcmc.moves.relocation import relocate
-from outpoint.mcmc.partition import PartitionState, copy_partition, make_partition
+from outpoint.mcmc.partition import PartitionState, copy_layers, make_partition
+from outpoint.mcmc.sums import INSIDE, log_meeting
 from outpoint.tables.bits import skip_bit
 from outpoint.tables.logspace import log_add
 
@@ -22,13 +30,19 @@ ABSENT, EARLY, BESIDE, ALONE = 0, 1, 2, 3
 
 
 class Placement(NamedTuple):
-    """Scratch space: the partition without the node, and sums of each kind by node and layer."""
+    """Scratch space: nodes that can have v as a parent, with their sums; sums by layer.
 
-    rest: PartitionState
+    ``own`` are the sums of v itself by layer, ``log_own`` their logs to the power of the replica;
+    ``moved`` is the partition with v put back.
+    """
+
+    moved: PartitionState
+    concerned: NDArray[np.int64]
     by_node: NDArray[np.float64]
     by_layer: NDArray[np.float64]
+    n_alone: NDArray[np.int64]
     own: NDArray[np.float64]
-    allowed: NDArray[np.int32]
+    log_own: NDArray[np.float64]
     log_weight: NDArray[np.float64]
 
 
@@ -37,126 +51,169 @@ def make_placement(n):
     """Scratch space for ``n`` nodes."""
     return Placement(
         make_partition(n),
+        np.zeros(n, dtype=np.int64),
         np.zeros((4, n)),
         np.zeros((4, n + 2)),
-        np.zeros(n + 1),
-        np.zeros(n, dtype=np.int32),
+        np.zeros(n + 2, dtype=np.int64),
+        np.zeros(n + 2),
+        np.zeros(n + 2),
         np.zeros(2 * n + 1),
     )
 
 
-@inlined
+@kernel
 def place_node(view, state, node, power, scratch, rng):
     """Draw a place for ``node`` from the partition posterior to the ``power``.
 
     Returns whether the partition has changed.
     """
-    rest = scratch.rest
-    level = state.layer[node]
-    was_alone = state.start[level + 1] - state.start[level] == 1
-    n_layers = _take_out(state, node, rest)
-    _sum_layers(view, state, rest, node, n_layers, scratch)
-    target, is_new = _draw_place(n_layers, power, scratch, rng)
-    if target == level and is_new == was_alone:
+    view, state, scratch = borrowed(view), borrowed(state), borrowed(scratch)
+    n_layers, gone, n_concerned = weigh_rest(view, state, node, scratch)
+    own, log_own = scratch.own, scratch.log_own
+    if state.held[node] == INSIDE:
+        sum_own(view, state, node, gone, n_layers, own)
+    else:
+        for level in range(n_layers + 1):
+            own[level] = -np.inf
+        place = state.held[node]
+        own[highest_without(view, state, place, node, gone) + 1] = view.outside.score[place]
+    for level in range(n_layers + 1):
+        log_own[level] = power * own[level] if own[level] > -np.inf else -np.inf
+    target, is_new = draw_place(n_layers, power, scratch, rng)
+    return move_node(state, node, gone, n_concerned, target, is_new, own[target], scratch)
+
+
+@inlined
+def weigh_rest(view, state, node, scratch):
+    """Weigh all places for ``node`` by what they do to the other nodes, in ``log_weight``.
+
+    Returns the number of layers without it, the layer that is gone then if there is one, and the
+    number of nodes concerned.
+    """
+    home = state.layer[node]
+    was_alone = state.start[home + 1] - state.start[home] == 1
+    n_layers = state.n_layers[0] - was_alone
+    # Layers after that of a node that stood alone move up when it is taken out.
+    gone = home if was_alone else state.order.size
+    _sum_present(state, node, gone, n_layers, scratch)
+    n_concerned = _sum_concerned(view, state, node, gone, scratch)
+    for level in range(n_layers):
+        if scratch.n_alone[level] < _size_without(state, node, gone, level):
+            scratch.by_layer[ALONE, level] = -np.inf
+    _add_up(n_layers, scratch)
+    return n_layers, gone, n_concerned
+
+
+@inlined
+def move_node(state, node, gone, n_concerned, target, is_new, log_tau, scratch):
+    """Put the node where it was drawn to; returns whether the partition has changed."""
+    home = state.layer[node]
+    state.log_tau[node] = log_tau
+    if target == home and is_new == (gone == home):
         return False
-    relocate(state, node, target, is_new, rest)
-    # ``rest`` is the new partition from here on.
     touched = target if is_new else target + 1
-    for place in range(rest.order.size):
-        u = rest.order[place]
-        level = rest.layer[u]
-        if u != node:
-            remaining = level - 1 if is_new and level > target else level
-            kind = ABSENT if remaining < touched else EARLY
-            if remaining == touched:
-                kind = ALONE if is_new else BESIDE
-            rest.log_tau[u] = scratch.by_node[kind, u]
-    rest.log_tau[node] = scratch.own[target]
-    copy_partition(rest, state)
+    for i in range(n_concerned):
+        u = scratch.concerned[i]
+        level = _without(state.layer[u], gone)
+        kind = ABSENT if level < touched else EARLY
+        if level == touched:
+            kind = ALONE if is_new else BESIDE
+        state.log_tau[u] = scratch.by_node[kind, u]
+    relocate(state, node, target, is_new, scratch.moved)
+    copy_layers(scratch.moved, state)
     return True
 
 
 @inlined
-def _take_out(state, node, rest):
-    """Write the partition without ``node``, which gets a layer after all others."""
-    place = 0
-    level = 0
-    for old in range(state.n_layers[0]):
-        first, last = state.start[old], state.start[old + 1]
-        if last - first == 1 and state.order[first] == node:
-            continue
-        rest.start[level] = place
-        for i in range(first, last):
-            u = state.order[i]
-            if u != node:
-                rest.order[place] = u
-                rest.layer[u] = level
-                place += 1
-        level += 1
-    rest.start[level] = place
-    rest.layer[node] = state.order.size
-    return level
+def _without(level, gone):
+    """The number of a layer when layer ``gone`` is not there."""
+    return level - (level > gone)
 
 
 @inlined
-def _sum_layers(view, state, rest, node, n_layers, scratch):
-    """Fill the four sums of every remaining node and layer, and the node's own by layer."""
-    allowed = scratch.allowed
-    n = allowed.size
-    for u in range(n):
-        allowed[u] = 0
-    begin = end = 0
+def _size_without(state, node, gone, level):
+    """Number of nodes in a remaining layer, ``node`` excepted."""
+    old = level + (level >= gone)
+    return state.start[old + 1] - state.start[old] - (state.layer[node] == old)
+
+
+@inlined
+def _sum_present(state, node, gone, n_layers, scratch):
+    """Start all sums of the remaining layers with what their nodes weigh now."""
     for level in range(n_layers):
-        scratch.own[level] = _log_tau_within(view, node, rest, begin, end, level, allowed[node])
-        for kind in range(4):
-            scratch.by_layer[kind, level] = 0.0
-        for place in range(rest.start[level], rest.start[level + 1]):
-            u = rest.order[place]
-            _sum_node(view, state, rest, node, u, begin, end, level, scratch)
-            for kind in range(4):
-                scratch.by_layer[kind, level] += scratch.by_node[kind, u]
-        begin, end = rest.start[level], rest.start[level + 1]
-        for place in range(begin, end):
-            for u in range(n):
-                allowed[u] |= view.bit[rest.order[place], u]
-    scratch.own[n_layers] = _log_tau_within(view, node, rest, begin, end, n_layers, allowed[node])
+        old = level + (level >= gone)
+        total = 0.0
+        for place in range(state.start[old], state.start[old + 1]):
+            u = state.order[place]
+            if u != node:
+                total += state.log_tau[u]
+        scratch.by_layer[ABSENT, level] = total
+        scratch.by_layer[EARLY, level] = total
+        scratch.by_layer[BESIDE, level] = total
+        scratch.by_layer[ALONE, level] = 0.0
+        scratch.n_alone[level] = 0
 
 
 @inlined
-def _log_tau_within(view, node, rest, begin, end, level, allowed):
-    """``log_tau`` where the mask of allowed candidates is known."""
-    total = view.dense[node, 0] if level == 0 else -np.inf
-    for place in range(begin, end):
-        position = view.position[node, rest.order[place]]
-        if position >= 0:
-            total = log_add(total, view.omega[node, position, skip_bit(allowed, position)])
-            allowed ^= 1 << position
-    return total
+def _sum_concerned(view, state, node, gone, scratch):
+    """Correct the sums by the nodes that can have ``node`` as a parent; return their number."""
+    n_concerned = 0
+    for i in range(view.child_start[node], view.child_start[node + 1]):
+        u = view.children[i]
+        if state.held[u] == INSIDE:
+            scratch.concerned[n_concerned] = u
+            n_concerned += 1
+            _sum_inside(view, state, node, u, gone, scratch)
+            _correct(state, u, gone, scratch)
+    if view.outside.score.size > 0:
+        for u in range(state.held.size):
+            if state.held[u] != INSIDE and _holds(view, state.held[u], node):
+                scratch.concerned[n_concerned] = u
+                n_concerned += 1
+                _sum_held(view, state, node, u, gone, scratch)
+                _correct(state, u, gone, scratch)
+    return n_concerned
 
 
 @inlined
-def _sum_node(view, state, rest, node, u, begin, end, level, scratch):
-    """The four sums of ``u`` in ``level``, for the places that ``node`` can have.
+def _correct(state, u, gone, scratch):
+    level = _without(state.layer[u], gone)
+    present = state.log_tau[u]
+    for kind in range(3):
+        scratch.by_layer[kind, level] += scratch.by_node[kind, u] - present
+    scratch.by_layer[ALONE, level] += scratch.by_node[ALONE, u]
+    scratch.n_alone[level] += 1
 
-    Where ``node`` stands now, one of the first two sums is the current one.
-    """
-    allowed = scratch.allowed[u]
-    bit = view.bit[node, u]
-    alone = -np.inf
-    if bit != 0:
-        position = view.position[u, node]
-        alone = view.omega[u, position, skip_bit(allowed, position)]
-    if state.layer[u] <= state.layer[node]:
+
+@inlined
+def _sum_inside(view, state, node, u, gone, scratch):
+    """The four sums over the inside sets of ``u``."""
+    home, here = state.layer[node], state.layer[u]
+    level = _without(here, gone)
+    allowed = np.int64(0)
+    previous = np.int64(0)
+    own_position = 0
+    for i in range(view.candidates.shape[1]):
+        other = view.candidates[u, i]
+        if other == node:
+            own_position = i
+        else:
+            above = _without(state.layer[other], gone)
+            allowed |= np.int64(above < level) << i
+            previous |= np.int64(above == level - 1) << i
+    alone = view.omega[u, own_position, skip_bit(allowed, own_position)]
+    # Where ``node`` stands now, one of the first two sums is the present one.
+    if here <= home:
         absent = state.log_tau[u]
+    elif level == 0:
+        absent = view.dense[u, 0]
     else:
-        absent = _log_tau_within(view, u, rest, begin, end, level, allowed)
-    if state.layer[u] > state.layer[node] + 1:
+        absent = log_meeting(view, u, allowed, previous)
+    if here > home + 1:
         early = state.log_tau[u]
-    elif bit != 0:
-        # Level 0 has no earlier layer: nothing reads this sum there.
-        early = _log_tau_within(view, u, rest, begin, end, level, allowed | bit)
     else:
-        early = absent
+        # Level 0 has no earlier layer: nothing reads this sum there.
+        early = log_meeting(view, u, allowed | (1 << own_position), previous)
     scratch.by_node[ABSENT, u] = absent
     scratch.by_node[EARLY, u] = early
     scratch.by_node[BESIDE, u] = log_add(absent, alone)
@@ -164,31 +221,100 @@ def _sum_node(view, state, rest, node, u, begin, end, level, scratch):
 
 
 @inlined
-def _draw_place(n_layers, power, scratch, rng):
-    """Draw (target, is_new) as in ``relocate``, by the weights to the ``power``."""
-    by_layer, own, log_weight = scratch.by_layer, scratch.own, scratch.log_weight
+def _holds(view, place, node):
+    """Whether ``node`` is a member of an outside set."""
+    for k in range(view.outside.members.shape[1]):
+        u = view.outside.members[place, k]
+        if u == node:
+            return True
+        if u < 0:
+            return False
+    return False
+
+
+@inlined
+def highest_without(view, state, place, node, gone):
+    """The last layer that a held set reaches, ``node`` excepted; -1 if it has no other member."""
+    highest = -1
+    for k in range(view.outside.members.shape[1]):
+        u = view.outside.members[place, k]
+        if u < 0:
+            break
+        if u != node:
+            highest = max(highest, _without(state.layer[u], gone))
+    return highest
+
+
+@inlined
+def _sum_held(view, state, node, u, gone, scratch):
+    """The four weights of ``u``, which holds a set with ``node``."""
+    score = view.outside.score[state.held[u]]
+    level = _without(state.layer[u], gone)
+    highest = highest_without(view, state, state.held[u], node, gone)
+    before = score if highest < level else -np.inf
+    scratch.by_node[ABSENT, u] = -np.inf
+    scratch.by_node[EARLY, u] = score if highest == level - 1 and level > 0 else -np.inf
+    scratch.by_node[BESIDE, u] = before
+    scratch.by_node[ALONE, u] = before
+
+
+@inlined
+def sum_own(view, state, node, gone, n_layers, own):
+    """The sum over the inside sets of ``node`` by the number of layers before it."""
+    for level in range(n_layers + 1):
+        own[level] = -np.inf
+    own[0] = view.dense[node, 0]
+    n_candidates = view.candidates.shape[1]
+    for i in range(n_candidates):
+        level = _without(state.layer[view.candidates[node, i]], gone) + 1
+        if own[level] > -np.inf:
+            continue  # another candidate stands in the same layer
+        allowed = np.int64(0)
+        previous = np.int64(0)
+        for j in range(n_candidates):
+            above = _without(state.layer[view.candidates[node, j]], gone)
+            allowed |= np.int64(above < level) << j
+            previous |= np.int64(above == level - 1) << j
+        own[level] = log_meeting(view, node, allowed, previous)
+
+
+@inlined
+def _add_up(n_layers, scratch):
+    """The weights of all places from the sums by layer, the node's own sum excepted.
+
+    ``log_weight[2 t]`` is for a layer of its own before layer t, ``[2 t + 1]`` for joining t.
+    """
+    by_layer, log_weight = scratch.by_layer, scratch.log_weight
     by_layer[BESIDE, n_layers] = by_layer[ALONE, n_layers] = 0.0
     later = 0.0
     for target in range(n_layers, -1, -1):
         # ``later`` is the early sum of the layers after ``target`` for a new layer before it,
         # and one layer further down for joining it.
-        log_weight[2 * target] = own[target] + by_layer[ALONE, target] + later
+        log_weight[2 * target] = by_layer[ALONE, target] + later
         if target > 0:
-            log_weight[2 * target - 1] = own[target - 1] + by_layer[BESIDE, target] + later
+            log_weight[2 * target - 1] = by_layer[BESIDE, target] + later
             later += by_layer[EARLY, target] if target < n_layers else 0.0
     before = 0.0
-    best = -np.inf
     for target in range(n_layers + 1):
         log_weight[2 * target] += before
-        best = max(best, log_weight[2 * target])
         if target < n_layers:
             before += by_layer[ABSENT, target]
             log_weight[2 * target + 1] += before
-            best = max(best, log_weight[2 * target + 1])
-    total = 0.0
+
+
+@inlined
+def draw_place(n_layers, power, scratch, rng):
+    """Draw (target, is_new) as in ``relocate``: by the weights to the ``power``, times the own."""
+    log_weight, log_own = scratch.log_weight, scratch.log_own
+    best = -np.inf
     for i in range(2 * n_layers + 1):
         # At power 0 the product would be NaN for places that are not admissible.
-        gap = power * (log_weight[i] - best) if log_weight[i] > -np.inf else -np.inf
+        if log_weight[i] > -np.inf:
+            log_weight[i] = power * log_weight[i] + log_own[i // 2]
+            best = max(best, log_weight[i])
+    total = 0.0
+    for i in range(2 * n_layers + 1):
+        gap = log_weight[i] - best
         log_weight[i] = np.exp(gap) if gap > -40.0 else 0.0
         total += log_weight[i]
     left = rng.random() * total

@@ -20,7 +20,7 @@ def resample_parents(view, dag, node, blocked, rng):
         blocked[u] = 0
     mark_descendants(dag, node, blocked)
     log_total = log_sum_any(view, node, blocked, 1)
-    mask = sample_any(view, node, blocked, 1, log_total, rng)
-    is_new = mask != dag.mask[node]
-    set_parents(view, dag, node, mask, view.dense[node, mask])
+    code = sample_any(view, node, blocked, 1, log_total, rng)
+    is_new = code != dag.code[node]
+    set_parents(view, dag, node, code)
     return is_new

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from outpoint.mcmc.chain import Chain
-from outpoint.mcmc.settings import Masks, Settings
+from outpoint.mcmc.settings import Codes, Settings
 from outpoint.tables.view import TableView
 
-StartChain = Callable[[TableView, Settings, Masks, np.random.Generator], Chain]
+StartChain = Callable[[TableView, Settings, Codes, np.random.Generator], Chain]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,21 +11,21 @@ from outpoint.mcmc.chain import Chain, flatten
 from outpoint.mcmc.order_chain import make_order_chain, run_order_chain, score_order
 from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.samplers.partition import partition_of
-from outpoint.mcmc.settings import Masks, Settings
-from outpoint.tables.view import TableView
+from outpoint.mcmc.settings import Codes, Settings
+from outpoint.tables.view import TableView, most_parents
 
 
 class OrderChain(Chain):
     """A chain on orders, see :mod:`outpoint.mcmc.order_chain`."""
 
     def __init__(
-        self, view: TableView, settings: Settings, start: Masks, rng: np.random.Generator
+        self, view: TableView, settings: Settings, start: Codes, rng: np.random.Generator
     ) -> None:
         super().__init__(view, settings, start, rng)
-        n, n_candidates = view.candidates.shape
+        n = len(view.candidates)
         self._moves = mixes.cumulative(mixes.paper_order_mix(n), still=mixes.STILL_SHARE)
         self._edge_thin = settings.edge_thin
-        self._state = make_order_chain(partition_of(view, start).order, n_candidates)
+        self._state = make_order_chain(partition_of(view, start).order, most_parents(view))
         score_order(view, self._state)
 
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
@@ -47,13 +47,13 @@ class OrderChain(Chain):
 
 
 def end_of_order_chain(
-    view: TableView, settings: Settings, start: Masks, rng: np.random.Generator
-) -> Masks:
+    view: TableView, settings: Settings, start: Codes, rng: np.random.Generator
+) -> Codes:
     """A DAG from the order in which a short order chain ends (the paper's start, section 4)."""
     brief = replace(settings, n_warmup=settings.order_steps, n_draws=1, thin=1, edge_thin=1)
     chain = OrderChain(view, brief, start, rng)
     chain.advance(settings.order_steps + 1)
-    return chain.trace.best_mask
+    return chain.trace.best_code
 
 
 ORDER = Sampler(

@@ -19,8 +19,9 @@ from outpoint.mcmc.partition import (
 from outpoint.mcmc.partition_chain import Plan, make_workspace, run_partition_chain
 from outpoint.mcmc.replicas import make_ladder, make_replicas
 from outpoint.mcmc.samplers.base import Sampler
-from outpoint.mcmc.settings import Masks, Settings
-from outpoint.tables.view import TableView
+from outpoint.mcmc.settings import Codes, Settings
+from outpoint.mcmc.sums import INSIDE
+from outpoint.tables.view import TableView, most_parents
 
 
 class PartitionChain(Chain):
@@ -30,32 +31,40 @@ class PartitionChain(Chain):
         self,
         view: TableView,
         settings: Settings,
-        start: Masks,
+        start: Codes,
         rng: np.random.Generator,
         *,
         rev: float = 0.0,
     ) -> None:
         super().__init__(view, settings, start, rng)
-        n, n_candidates = view.candidates.shape
+        mean_length = float(np.diff(view.outside.start).mean())
         self._plan = Plan(
             cumulative=self._mix(view, settings.moves, rev),
             block=1,
+            full_reversals=mixes.full_reversals(mean_length),
+            hot_redraws=mixes.hot_redraws(mean_length),
             sweep=SWEEP,
             fresh_sizes=np.zeros((0, 0)),
             thin=settings.thin,
             edge_thin=settings.edge_thin,
         )
-        self._rungs = make_ladder(np.ones(1), n)
+        self._rungs = make_ladder(np.ones(1))
         self._replicas = make_replicas(1, partition_of(view, start))
-        self._work = make_workspace(n, n_candidates)
+        self._work = make_workspace(view)
 
     def _mix(self, view: TableView, moves: Any, rev: float) -> NDArray[np.float64]:
         if moves is None or isinstance(moves, str):
             paper = mixes.paper_partition_mix(len(view.candidates))
             return mixes.cumulative(
-                paper, still=mixes.STILL_SHARE, rev=rev, parents=parents_share(view)
+                paper,
+                still=mixes.STILL_SHARE,
+                rev=rev,
+                parents=parents_share(view),
+                outside=outside_share(view),
             )
-        return mixes.cumulative(mixes.user_mix(moves), parents=parents_share(view))
+        return mixes.cumulative(
+            mixes.user_mix(moves), parents=parents_share(view), outside=outside_share(view)
+        )
 
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
         return flatten("replicas", self._replicas) | flatten("ladder", self._rungs)
@@ -86,20 +95,24 @@ def parents_share(view: TableView) -> float:
     return 0.0 if np.isfinite(view.dense[:, 0]).all() else mixes.PARENTS_SHARE
 
 
-def partition_of(view: TableView, masks: Masks) -> PartitionState:
-    """The scored partition of the DAG with these parent sets."""
-    state = make_partition(len(masks))
-    _set_partition(view, masks, state)
+def outside_share(view: TableView) -> float:
+    """How often to redraw what a node holds: only where there are outside sets."""
+    return mixes.OUTSIDE_SHARE if view.outside.score.size else 0.0
+
+
+def partition_of(view: TableView, codes: Codes) -> PartitionState:
+    """The scored partition of the DAG with these parent sets; outside sets are held."""
+    state = make_partition(len(codes))
+    _set_partition(view, codes, make_dag(len(codes), most_parents(view)), state)
     return state
 
 
 @kernel
-def _set_partition(view, masks, state):
-    n, n_candidates = view.candidates.shape
-    dag = make_dag(n, n_candidates)
+def _set_partition(view, codes, dag, state):
+    n = codes.size
     for node in range(n):
-        mask = np.int64(masks[node])
-        set_parents(view, dag, node, mask, view.dense[node, mask])
+        set_parents(view, dag, node, np.int64(codes[node]))
+        state.held[node] = ~np.int64(codes[node]) if codes[node] < 0 else INSIDE
     layer = np.empty(n, dtype=np.int64)
     n_layers = find_layers(dag, layer)
     layers_to_partition(layer, n_layers, state)

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from outpoint.mcmc import mixes
 from outpoint.mcmc.chain import Chain, flatten
 from outpoint.mcmc.samplers.base import Sampler
-from outpoint.mcmc.settings import Masks, Settings
+from outpoint.mcmc.settings import Codes, Settings
 from outpoint.mcmc.structure_chain import (
     make_structure_chain,
     run_structure_chain,
     start_structure_chain,
 )
-from outpoint.tables.view import TableView
+from outpoint.tables.view import TableView, most_parents
 
 
 class StructureChain(Chain):
@@ -25,7 +25,7 @@ class StructureChain(Chain):
         self,
         view: TableView,
         settings: Settings,
-        start: Masks,
+        start: Codes,
         rng: np.random.Generator,
         *,
         rev: float = 0.0,
@@ -34,7 +34,7 @@ class StructureChain(Chain):
         self._rev = rev
         self._edge_thin = settings.edge_thin
         self._limits = (settings.max_parents, settings.edge_reversals)
-        self._state = make_structure_chain(*view.candidates.shape)
+        self._state = make_structure_chain(len(view.candidates), most_parents(view))
         start_structure_chain(view, self._state, start, *self._limits)
 
     def _state_arrays(self) -> dict[str, NDArray[Any]]:

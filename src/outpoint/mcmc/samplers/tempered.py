@@ -1,7 +1,7 @@
 """Our sampler: placement without rejection, blocks of edge reversals, a ladder that builds itself.
 
 Placement and reversals are those of MATH section 5. The warm-up measures the barrier between the
-posterior and the uniform law, and how freely replicas move, and builds the ladder from that; see
+posterior and the hottest replica and builds the ladder from that; see
 :mod:`outpoint.mcmc.ladder`. It is also when blocks of reversals are made as long as it takes for a
 number of them to be accepted.
 """
@@ -15,22 +15,19 @@ from numpy.typing import NDArray
 from outpoint.graphs.counting import partition_size_law
 from outpoint.mcmc.chain import SWEEP
 from outpoint.mcmc.ladder import (
-    FIRST_LADDER,
-    LEAST_SWEEPS,
     MOST_REPLICAS,
-    fit_depth,
+    first_powers,
     measure_barrier,
-    memory_of,
     nearest_rungs,
     space_powers,
     tuning_steps,
 )
 from outpoint.mcmc.moves import REV
 from outpoint.mcmc.partition_chain import Plan
-from outpoint.mcmc.replicas import Ladder, choose_replicas, make_ladder
+from outpoint.mcmc.replicas import Ladder, choose_replicas, make_ladder, set_state
 from outpoint.mcmc.samplers.base import Sampler
-from outpoint.mcmc.samplers.partition import PartitionChain
-from outpoint.mcmc.settings import Masks, Settings
+from outpoint.mcmc.samplers.partition import PartitionChain, partition_of
+from outpoint.mcmc.settings import Codes, Settings
 from outpoint.tables.view import TableView
 
 FIRST_BLOCK = 40
@@ -44,17 +41,22 @@ class TemperedChain(PartitionChain):
     """A partition chain with tempered replicas."""
 
     def __init__(
-        self, view: TableView, settings: Settings, start: Masks, rng: np.random.Generator
+        self, view: TableView, settings: Settings, start: Codes, rng: np.random.Generator
     ) -> None:
         super().__init__(view, settings, start, rng)
         self._tuning_steps = tuning_steps(settings.n_warmup, SWEEP)
         n = len(view.candidates)
         self._block = np.full(1, FIRST_BLOCK)
         self._tuned_on = np.zeros(1, dtype=np.int64)
-        if every_partition_is_admissible(view):
+        if settings.hottest == 0.0 and every_partition_is_admissible(view):
             self._plan = self._plan._replace(fresh_sizes=partition_size_law(n))
-        self._rungs = make_ladder(np.array(FIRST_LADDER), n)
-        self._replicas = choose_replicas(self._replicas, np.zeros(len(FIRST_LADDER), np.int64))
+        power = first_powers(settings.hottest)
+        self._rungs = make_ladder(power)
+        self._replicas = choose_replicas(self._replicas, np.zeros(len(power), dtype=np.int64))
+        if settings.starts is not None:
+            for replica in range(len(power)):
+                codes = settings.starts[replica % len(settings.starts)]
+                set_state(self._replicas, replica, partition_of(view, codes))
 
     @property
     def ladder(self) -> Ladder:
@@ -67,7 +69,7 @@ class TemperedChain(PartitionChain):
         return super()._mix(view, moves, rev)
 
     def _tune(self) -> None:
-        n_sweeps = int(self._rungs.moments[0, 0, 0])
+        n_sweeps = int(self._rungs.moments[0, 0])
         if 2 * n_sweeps < self._tuned_on[0]:
             return  # a warm-up that is cut short says less than the round before
         self._tuned_on[0] = n_sweeps
@@ -75,13 +77,9 @@ class TemperedChain(PartitionChain):
         rate = (self.trace.accepted[REV] + 1.0) / (self.trace.attempts[REV] + 10.0)
         self._block[0] = int(np.clip(ACCEPTED_PER_NODE * n / rate, 10, 20 * n))
         old = self._rungs
-        power, rejection = old.power, measure_barrier(old.rejection, old.attempts)
-        if n_sweeps >= LEAST_SWEEPS and not self._plan.fresh_sizes.size:
-            memory = memory_of(old.moments)
-            power, rejection = fit_depth(power, rejection, memory, n, SWEEP)
-        new = space_powers(power, rejection)
+        new = space_powers(old.power, measure_barrier(old.rejection, old.attempts))
         self._replicas = choose_replicas(self._replicas, nearest_rungs(new, old.power))
-        self._rungs = make_ladder(new, n)
+        self._rungs = make_ladder(new)
 
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
         own = {"block": self._block, "tuned_on": self._tuned_on}
@@ -92,7 +90,7 @@ class TemperedChain(PartitionChain):
         if not 2 <= n_replicas <= MOST_REPLICAS:
             raise ValueError(f"{n_replicas} replicas")
         self._replicas = choose_replicas(self._replicas, np.zeros(n_replicas, dtype=np.int64))
-        self._rungs = make_ladder(np.zeros(n_replicas), len(self._view.candidates))
+        self._rungs = make_ladder(np.zeros(n_replicas))
 
     def _kernel_plan(self) -> Plan:
         return super()._kernel_plan()._replace(block=int(self._block[0]))

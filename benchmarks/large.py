@@ -1,0 +1,155 @@
+"""Beyond 20 variables: accuracy with few candidates, whole networks, and the cost of a step.
+
+``restricted``: problems with exact answers, sampled over few candidates; ``random`` begins with
+candidates drawn at random. ``networks``: benchmark networks and sparse Gaussian ones, several seeds
+each, seconds with everything from the file on. ``sizes``: microseconds per step of replica 0 with
+all its replicas, peak memory of the process so far, and effective draws per second.
+"""
+
+import resource
+import time
+from pathlib import Path
+
+import numpy as np
+
+import outpoint as op
+from benchmarks.problems import gaussian, paper_data
+
+PARTS = ("restricted", "random", "networks", "sizes")
+RESTRICTED = (("boston", 3, 4), ("boston", 3, 6), (18, 5, 8), (18, 5, 10), (20, 5, 8), (20, 5, 10))
+NETWORKS = ("alarm1k.dat", "hail1k.dat", "path1k.dat", "pigs1k.dat")
+SIZES = (20, 50, 100, 200, 441)
+
+
+def main(arguments: list[str]) -> None:
+    """Arguments: parts (default all), then the number of seeds (default 2)."""
+    parts = [name for name in arguments if name in PARTS] or PARTS
+    n_seeds = int(arguments[-1]) if arguments and arguments[-1].isdigit() else 2
+    only = [name for name in arguments if name not in PARTS and not name.isdigit()]
+    for part in parts:
+        {
+            "restricted": lambda: _restricted(n_seeds, at_random=False),
+            "random": lambda: _restricted(n_seeds, at_random=True),
+            "networks": lambda: _networks(n_seeds, only),
+            "sizes": _sizes,
+        }[part]()
+
+
+def sparse_gaussian(n_nodes: int, seed: int, n_obs: int = 500) -> tuple[op.Dataset, op.Dag]:
+    """A random DAG with a mean in-degree of 1.5 and coefficients of 0.4 to 1, and data from it."""
+    rng = np.random.default_rng(seed)
+    dag = op.random_dag(n_nodes, rng, law="erdos_renyi", edge_probability=3 / (n_nodes - 1))
+    return op.simulate(dag, n_obs, rng, coefficients=(0.4, 1.0)), dag
+
+
+def _restricted(n_seeds: int, *, at_random: bool) -> None:
+    print("data      candidates  seed  seconds  steps    error   verdict")
+    for which, max_parents, n_candidates in RESTRICTED:
+        data = op.datasets.boston() if which == "boston" else gaussian(which, 200, 5)
+        exact = op.learn(data, method="exact", max_parents=max_parents, seed=0)
+        for seed in range(n_seeds):
+            given = _any_candidates(data, n_candidates, seed) if at_random else None
+            begun = time.perf_counter()
+            post = op.learn(
+                data,
+                method="mcmc",
+                max_parents=max_parents,
+                n_candidates=n_candidates,
+                candidates=given,
+                seed=seed,
+            )
+            seconds = time.perf_counter() - begun
+            error = np.abs(post.edge_probabilities - exact.edge_probabilities).to_numpy().max()
+            print(
+                f"{which!s:<9} {n_candidates:>10} {seed:>5} {seconds:>8.1f} "
+                f"{post.steps_per_chain:>7} {error:>7.3f}   {post.verdict.split(':')[0]}",
+                flush=True,
+            )
+
+
+def _any_candidates(data: op.Dataset, n_candidates: int, seed: int) -> dict[str, list[str]]:
+    rng = np.random.default_rng(seed)
+    return {
+        child: rng.choice(
+            [u for u in data.names if u != child], n_candidates, replace=False
+        ).tolist()
+        for child in data.names
+    }
+
+
+def _networks(n_seeds: int, only: list[str]) -> None:
+    print("data            seed  seconds  steps    best score   trips  memory  verdict")
+    for name in NETWORKS:
+        path = paper_data(name)
+        if path is not None and (not only or name in only):
+            options = {"structure_prior": "fair", "max_parents": 3, "allow_degenerate": True}
+            _compare_seeds(name, path, n_seeds, score=op.BDeu(), **options)
+    for n_nodes in (40, 100):
+        name = f"gaussian {n_nodes}"
+        if not only or name in only:
+            data, dag = sparse_gaussian(n_nodes, 1)
+            _compare_seeds(name, data, n_seeds, dag, structure_prior="fair")
+
+
+def _compare_seeds(
+    name: str, data: op.Dataset | Path, n_seeds: int, dag: op.Dag | None = None, **options: object
+) -> None:
+    edges = []
+    for seed in range(n_seeds):
+        begun = time.perf_counter()
+        post = op.learn(data, method="mcmc", seed=seed, **options)
+        seconds = time.perf_counter() - begun
+        edges.append(post.edge_probabilities.to_numpy())
+        print(
+            f"{name:<15} {seed:>4} {seconds:>8.1f} {post.steps_per_chain:>7} "
+            f"{post.map_log_score:>12.3f} {sum(post.round_trips):>6} {_peak():>5.1f}GB  "
+            f"{post.verdict[:90]}",
+            flush=True,
+        )
+        if dag is not None:
+            print(f"{'':<20} area under the curve of the skeleton {_skeleton_auc(post, dag):.3f}")
+    if n_seeds > 1:
+        print(f"{'':<20} largest difference between seeds {np.ptp(edges, axis=0).max():.3f}")
+
+
+def _skeleton_auc(post: op.Posterior, dag: op.Dag) -> float:
+    """Probability that an adjacent pair has a higher probability than one that is not."""
+    upper = np.triu_indices(len(dag.names), 1)
+    found = post.undirected_probabilities.to_numpy()[upper]
+    truth = dag.reorder(post.names).adjacency
+    is_edge = (truth | truth.T)[upper]
+    order = np.sort(found[~is_edge])
+    wins = np.searchsorted(order, found[is_edge], "left") + np.searchsorted(
+        order, found[is_edge], "right"
+    )
+    return float(wins.mean() / (2 * len(order)))
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def _sizes() -> None:
+    print("nodes  max parents  prepare s  us/step  replicas  ESS/s  memory")
+    for n_nodes in SIZES:
+        data, _ = sparse_gaussian(n_nodes, 1)
+        ends: list[float] = []
+
+        def note(progress: object, ends: list[float] = ends) -> None:
+            if getattr(progress, "stage", "") == "sampling":
+                ends.append(time.perf_counter())
+
+        begun = time.perf_counter()
+        steps = 20_000 if n_nodes <= 100 else 4_000
+        post = op.learn(
+            data, method="mcmc", structure_prior="fair", seed=1, steps=steps, progress=note
+        )
+        seconds = ends[-1] - ends[0]
+        done = post.n_chains * 1.25 * steps
+        ess = post.assessment.smallest_ess or np.nan
+        print(
+            f"{n_nodes:>5} {post.info.max_parents:>12} {ends[0] - begun:>10.1f} "
+            f"{2e6 * seconds / done:>8.1f} {len(post.records[0].power):>9} {ess / seconds:>6.1f} "
+            f"{_peak():>5.1f}GB",
+            flush=True,
+        )

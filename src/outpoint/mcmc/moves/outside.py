@@ -1,0 +1,146 @@
+"""Draw a node's place anew, and with it whether the node holds an outside set, and which.
+
+At each place a node has its inside sets together, with their sum, or one of the outside sets that
+fit there: those whose last member stands right before. To the power b < 1 the number of outside
+sets would win over their scores, and hot replicas would fill up with them: each weighs
+
+    exp(b s - (1 - b) log_penalty),
+
+which is its score at b = 1 and fades the sets out otherwise (MATH section 11).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.kernels import borrowed, inlined, kernel
+from outpoint.mcmc.moves.node_gibbs import (
+    draw_place,
+    highest_without,
+    move_node,
+    sum_own,
+    weigh_rest,
+)
+from outpoint.mcmc.sums import INSIDE
+from outpoint.tables.queries import LOG_EPSILON
+
+LOOKS = 16
+"""Sets between two looks at whether the rest of the list can still matter."""
+
+
+class Redraw(NamedTuple):
+    """Scratch space: level and weight of each outside set of a node, their sums by level.
+
+    Weights are relative to the best set of the same level, whose log weight is ``log_best``: scores
+    of one node may lie thousands of log units apart.
+    """
+
+    level: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    by_level: NDArray[np.float64]
+    log_best: NDArray[np.float64]
+
+
+def make_redraw(n_nodes: int, longest: int) -> Redraw:
+    """Scratch space for lists of at most ``longest`` outside sets."""
+    return Redraw(
+        np.zeros(longest, dtype=np.int64),
+        np.zeros(longest),
+        np.zeros(n_nodes + 2),
+        np.zeros(n_nodes + 2),
+    )
+
+
+@kernel
+def redraw_node(view, state, node, power, scratch, redraw, rng):
+    """Draw place and parent sets of ``node`` together; returns whether anything has changed."""
+    view, state, scratch = borrowed(view), borrowed(state), borrowed(scratch)
+    redraw = borrowed(redraw)
+    n_layers, gone, n_concerned = weigh_rest(view, state, node, scratch)
+    sum_own(view, state, node, gone, n_layers, scratch.own)
+    log_rest, log_total = _sum_places(n_layers, power, scratch)
+    n_sets = _weigh_outside(view, state, node, power, gone, n_layers, log_total - log_rest, redraw)
+    for level in range(n_layers + 1):
+        inside = scratch.own[level]
+        log_inside = power * inside if inside > -np.inf else -np.inf
+        scratch.log_own[level] = _log_plus(
+            log_inside, redraw.by_level[level], redraw.log_best[level]
+        )
+    target, is_new = draw_place(n_layers, power, scratch, rng)
+    inside = scratch.own[target]
+    chosen = INSIDE
+    share = np.exp(power * inside - scratch.log_own[target]) if inside > -np.inf else 0.0
+    if rng.random() >= share:
+        chosen = _pick(view, node, n_sets, target, redraw, rng)
+    is_kept = chosen == state.held[node]
+    state.held[node] = chosen
+    log_tau = inside if chosen == INSIDE else view.outside.score[chosen]
+    has_moved = move_node(state, node, gone, n_concerned, target, is_new, log_tau, scratch)
+    return has_moved or not is_kept
+
+
+@inlined
+def _sum_places(n_layers, power, scratch):
+    """Log sums over all places: of the weights of the rest, and of these times the inside sums."""
+    log_weight, own = scratch.log_weight, scratch.own
+    top_rest = top_total = -np.inf
+    for i in range(2 * n_layers + 1):
+        if log_weight[i] > -np.inf:
+            top_rest = max(top_rest, power * log_weight[i])
+            if own[i // 2] > -np.inf:
+                top_total = max(top_total, power * (log_weight[i] + own[i // 2]))
+    # A sum of k terms lies between its largest term and k times that: enough for a bound.
+    return top_rest + np.log(2.0 * n_layers + 1.0), top_total
+
+
+@inlined
+def _weigh_outside(view, state, node, power, gone, n_layers, log_margin, redraw):
+    """Level and weight of the outside sets, as far as they can matter; returns their number.
+
+    ``log_margin`` is a lower bound of how much the inside sets weigh, in terms of an own weight of
+    1 at all places.
+    """
+    for level in range(n_layers + 2):
+        redraw.by_level[level] = 0.0
+    first, last = view.outside.start[node], view.outside.start[node + 1]
+    shift = (1.0 - power) * view.log_penalty[node]
+    for place in range(first, last):
+        log_own = power * view.outside.score[place] - shift
+        is_look = (place - first) % LOOKS == 0
+        if is_look and log_own + np.log(last - place) < log_margin + LOG_EPSILON:
+            return place - first
+        level = highest_without(view, state, place, node, gone) + 1
+        if redraw.by_level[level] == 0.0:  # sets are ranked: the first of a level is its best
+            redraw.log_best[level] = log_own
+        weight = np.exp(log_own - redraw.log_best[level])
+        redraw.level[place - first] = level
+        redraw.weight[place - first] = weight
+        redraw.by_level[level] += weight
+    return last - first
+
+
+@inlined
+def _log_plus(log_inside, outside, log_top):
+    """log(exp(log_inside) + outside * exp(log_top))."""
+    if outside == 0.0:
+        return log_inside
+    log_outside = np.log(outside) + log_top
+    if log_inside == -np.inf:
+        return log_outside
+    top = max(log_inside, log_outside)
+    return top + np.log(np.exp(log_inside - top) + np.exp(log_outside - top))
+
+
+@inlined
+def _pick(view, node, n_sets, target, redraw, rng):
+    """One of the sets that fit at the level ``target``, by their weights."""
+    left = rng.random() * redraw.by_level[target]
+    chosen = INSIDE
+    for i in range(n_sets):
+        if redraw.level[i] == target:
+            chosen = view.outside.start[node] + i
+            left -= redraw.weight[i]
+            if left < 0.0:
+                break
+    return chosen

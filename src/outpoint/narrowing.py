@@ -1,0 +1,253 @@
+"""Which candidate parents to sample with, beyond the sizes where all nodes can be candidates.
+
+Chains are exact for all parent sets whatever the candidates, but they mix well only if sets that
+leave the candidates are rare. Candidates therefore come from the best DAGs of independent searches
+over all sets, filled up by the scores, and are then put to the test: short pilot chains show which
+edges from outside are used, and these become candidates, too, until nothing worth it is left
+outside. From then on the choice is frozen.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.errors import OptionError
+from outpoint.kernels import run_chunked
+from outpoint.mcmc import SWEEP, Settings, make_chain
+from outpoint.mcmc.ladder import affordable_rung, measure_barrier
+from outpoint.mcmc.samplers.tempered import TemperedChain
+from outpoint.mcmc.settings import Codes
+from outpoint.mcmc.trace import spread_edges
+from outpoint.preparation import Model, checked_count
+from outpoint.runs import CANDIDATES, HOTTEST, START, STARTS
+from outpoint.runs.record import record_chain
+from outpoint.search import default_steps, search_dags
+from outpoint.tables import ScoreTable
+from outpoint.tables.build import (
+    Families,
+    assemble_table,
+    check_candidates,
+    default_candidates,
+    score_families,
+)
+from outpoint.tables.candidates import Candidates, choose_candidates
+from outpoint.tables.view import view_table
+
+SEARCH_RUNS = 2
+"""Annealing runs over orders."""
+
+QUICK_RUNS = 16
+QUICKER = 16
+"""Runs that are so much shorter: they end near the best DAGs, but not all at the same."""
+
+PILOT_CHAINS = 2
+PILOT_WARMUP = 128 * SWEEP
+PILOT_STEPS = 128 * SWEEP
+"""Pilot chains: enough for their ladders to carry states from one end to the other a few times."""
+
+PILOT_HOTTEST = 0.03
+"""Where the ladders of pilots end."""
+
+MOST_ROUNDS = 5
+"""Pilots at most."""
+
+WORTH_IT = 0.02
+"""Probability from which on the parent in an edge that pilots use should be a candidate."""
+
+TURNED = 0.1
+"""What the use of an edge counts for the candidate that would turn it around."""
+
+Adjacency = NDArray[np.bool_]
+
+
+class Narrowed(NamedTuple):
+    """A table over the chosen candidates, the best DAG of the searches, and how deep ladders go.
+
+    ``starts`` are good DAGs for replicas to begin at, found independently, the best one first;
+    ``start`` is where the first chain of a run that is continued began.
+    """
+
+    table: ScoreTable
+    best: Adjacency
+    hottest: float
+    starts: Codes | None = None
+    start: Codes | None = None
+
+
+def narrow(
+    model: Model,
+    n_candidates: int | None,
+    given: Any,
+    seed: int,
+    pool: Executor | None = None,
+    saved: Mapping[str, NDArray[Any]] | None = None,
+) -> Narrowed:
+    """Choose candidates, ``n_candidates`` for each node, beginning with ``given`` if there are any.
+
+    What a run that is continued has chosen when it began is taken from ``saved``: a search or a
+    pilot need not end in the same place on another machine.
+    """
+    names, n = model.data.names, model.data.n_nodes
+    lists = None if given is None else _check_given(names, given)
+    if n_candidates is None:
+        n_candidates = default_candidates(n, model.max_parents) if lists is None else len(lists[0])
+    if n_candidates == 0:
+        raise OptionError("sampling needs at least one candidate parent (n_candidates).")
+    n_candidates = min(checked_count(n_candidates, "n_candidates", 1), n - 1)
+    if lists is not None and lists.shape[1] != n_candidates:
+        raise OptionError(
+            f"candidates lists {lists.shape[1]} variables for each, but n_candidates is "
+            f"{n_candidates}: give one of the two."
+        )
+    check_candidates(n, n_candidates, model.prior)
+    families = score_families(
+        model.scorer,
+        model.prior,
+        max_parents=model.max_parents,
+        is_complete=n_candidates == n - 1,
+        pool=pool,
+    )
+    stage = _Stage(model, families, n_candidates)
+    if saved and saved.get(CANDIDATES, families.scores).shape == (n, n_candidates):
+        table = stage.assemble(saved[CANDIDATES].copy())
+        starts = saved[STARTS] if len(saved[STARTS]) else None
+        return Narrowed(table, model.prior.required, float(saved[HOTTEST][0]), starts, saved[START])
+    candidates = stage.choose() if lists is None else lists
+    table = stage.assemble(candidates)
+    required, n_steps = model.prior.required, default_steps(n)
+    searched, powers = _search(table, required, seed, SEARCH_RUNS, n_steps)
+    if table.is_complete:
+        return Narrowed(table, searched[0], 0.0)
+    quick, _ = _search(table, required, seed + 1, QUICK_RUNS, n_steps // QUICKER, powers)
+    near = np.mean([dag | dag.T for dag in searched + quick], axis=0)
+    if lists is None:
+        table = stage.assemble(stage.choose(near))
+    dags = searched[:1] + quick
+    use = np.zeros_like(near)
+    for round_number in range(MOST_ROUNDS):
+        pilot = _run_pilot(table, dags, model, seed + round_number)
+        if pilot.outside.max() < WORTH_IT or round_number == MOST_ROUNDS - 1:
+            break
+        use = np.maximum(use, pilot.edges + TURNED * pilot.edges.T)
+        table = stage.assemble(stage.choose(np.where(use >= WORTH_IT, 1.0 + use, near)))
+    return Narrowed(table, dags[0], pilot.hottest, _codes(table, dags))
+
+
+class _Stage:
+    """Families that have been scored once, and tables over some candidates or others."""
+
+    def __init__(self, model: Model, families: Families, n_candidates: int) -> None:
+        self._model = model
+        self._families = families
+        self._n_candidates = n_candidates
+
+    def choose(self, preferred: NDArray[np.float64] | None = None) -> Candidates:
+        """Candidates by the scores, those with a positive entry of ``preferred`` first."""
+        return choose_candidates(
+            *self._families, self._n_candidates, self._model.prior.required, preferred
+        )
+
+    def assemble(self, candidates: Candidates) -> ScoreTable:
+        """The table over these candidates."""
+        model = self._model
+        return assemble_table(
+            model.data.names,
+            self._families,
+            model.scorer,
+            model.prior,
+            candidates,
+            model.max_parents,
+        )
+
+
+def _check_given(names: Sequence[str], given: Any) -> Candidates:
+    """A user's lists of candidates, as many for each node, as node numbers."""
+    number = {name: i for i, name in enumerate(names)}
+    try:
+        lists = [sorted({number[name] for name in given[child]}) for child in names]
+        if len(given) != len(names):
+            raise KeyError
+    except (KeyError, TypeError):
+        raise OptionError(
+            "candidates gives for every variable a list of other variables, its likely parents."
+        ) from None
+    if any(child in chosen for child, chosen in enumerate(lists)):
+        raise OptionError("a variable cannot be a candidate parent of itself.")
+    if len({len(chosen) for chosen in lists}) != 1 or not lists[0]:
+        raise OptionError("candidates gives the same number of variables for all of them.")
+    return np.array(lists, dtype=np.int32)
+
+
+def _search(
+    table: ScoreTable,
+    required: Adjacency,
+    seed: int,
+    n_runs: int,
+    n_steps: int,
+    powers: NDArray[np.float64] | None = None,
+) -> tuple[list[Adjacency], NDArray[np.float64]]:
+    """The best DAGs of some annealing runs, best first, and the powers of the runs.
+
+    The required edges if all runs fail.
+    """
+    found = search_dags(
+        table, required, space="order", n_runs=n_runs, n_steps=n_steps, seed=seed, powers=powers
+    )
+    ranked = np.argsort(-found.log_scores, kind="stable")
+    possible = [found.adjacencies[i] for i in ranked if np.isfinite(found.log_scores[i])]
+    return possible or [required], found.powers
+
+
+def _codes(table: ScoreTable, dags: list[Adjacency]) -> Codes:
+    return np.array([table.codes_of(dag) for dag in dags])
+
+
+class _Pilot(NamedTuple):
+    """Edge probabilities [parent, child], all and from outside alone; where ladders may end."""
+
+    edges: NDArray[np.float64]
+    outside: NDArray[np.float64]
+    hottest: float
+
+
+def _run_pilot(table: ScoreTable, dags: list[Adjacency], model: Model, seed: int) -> _Pilot:
+    """Short chains that begin at these DAGs; the larger of two probabilities counts."""
+    view = view_table(table)
+    n = table.n_nodes
+    starts = _codes(table, dags)
+    settings = Settings(
+        method="mcmc",
+        start=starts[0],
+        starts=starts,
+        max_parents=model.max_parents,
+        scatter=True,
+        required=model.prior.required,
+        hottest=PILOT_HOTTEST,
+        n_chains=PILOT_CHAINS,
+        seed=seed,
+        n_warmup=PILOT_WARMUP,
+        n_draws=SWEEP,
+        thin=PILOT_STEPS,
+        edge_thin=SWEEP,
+    )
+    inside = np.zeros((PILOT_CHAINS, *table.candidates.shape))
+    outside = np.zeros((PILOT_CHAINS, n, n))
+    hottest = np.zeros(PILOT_CHAINS)
+
+    def work(begin: int, end: int) -> None:
+        for index in range(begin, end):
+            chain = make_chain(view, settings, index)
+            assert isinstance(chain, TemperedChain)
+            chain.advance(PILOT_WARMUP + PILOT_STEPS)
+            record = record_chain(chain, chain.take_draws())
+            inside[index], outside[index] = record.edges, record.outside_edges
+            rungs = chain.ladder
+            affordable = affordable_rung(measure_barrier(rungs.rejection, rungs.attempts))
+            hottest[index] = rungs.power[max(1, affordable)]
+
+    run_chunked(work, PILOT_CHAINS)
+    edges = spread_edges(inside, table.candidates) + outside
+    return _Pilot(edges.max(axis=0), outside.max(axis=0), float(hottest.min()))

@@ -1,0 +1,185 @@
+"""Leaving out parent sets: what is lost is never more than what the certificate says."""
+
+import numpy as np
+import pytest
+
+from outpoint.tables import pruning as pruning_module
+from outpoint.tables.pruning import MOST_LOST, SetsByRank, log_ratios, prune
+from tests.reference import enumerate_posterior, subsets
+
+from .helpers import KnownTable, random_table
+
+
+def mass_left_out(it: KnownTable) -> float:
+    """Posterior mass, by listing all DAGs, of those with a set that is not in the table."""
+    n = it.table.n_nodes
+    posterior = enumerate_posterior(n, it.score)
+    is_lost = np.zeros(len(posterior.log_weights), dtype=bool)
+    for child in range(n):
+        for s in subsets(set(range(n)) - {child}):
+            if it.score(child, s) > -np.inf and it.table.log_score(child, s) == -np.inf:
+                own = np.zeros(n, dtype=bool)
+                own[list(s)] = True
+                is_lost |= (posterior.adjacencies[:, :, child] == own).all(axis=1)
+    return float(posterior.probabilities[is_lost].sum())
+
+
+CASES = [
+    (n, k, spread, seed)
+    for n, k in ((4, 1), (4, 2), (5, 1), (5, 2), (5, 3))
+    for spread in (2.0, 5.0)
+    for seed in (1, 2)
+]
+
+
+def lenient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let much be lost, so that there is something to compare."""
+    monkeypatch.setattr("outpoint.tables.outside.MOST_LOST", 0.9)
+    monkeypatch.setattr(pruning_module, "THRESHOLDS", (0.3, 0.1, 0.03, 0.01, 1e-3))
+
+
+@pytest.mark.parametrize(("n", "k", "spread", "seed"), CASES)
+def test_the_certificate_holds(monkeypatch, n, k, spread, seed):
+    lenient(monkeypatch)
+    it = random_table(n, n - 1, k, spread=spread, seed=seed, is_pruned=True)
+    assert mass_left_out(it) <= it.table.lost_mass <= 0.9
+
+
+def test_much_is_left_out_where_much_may_be_lost(monkeypatch):
+    """Or the certificate would hold for want of trying."""
+    lenient(monkeypatch)
+    lost = []
+    for n, k, spread, seed in CASES:
+        it = random_table(n, n - 1, k, spread=spread, seed=seed, is_pruned=True)
+        lost.append((mass_left_out(it), it.table.lost_mass))
+    assert sum(mass > 0.001 for mass, _ in lost) >= 5
+    assert all(mass <= bound for mass, bound in lost)
+
+
+def smallest_sum(values: np.ndarray, groups: np.ndarray) -> float:
+    """Wrong: the subset that loses least instead of the one that loses most."""
+    if not len(values):
+        return 0.0
+    used = np.unique(groups)
+    return float(np.bincount(groups, weights=values)[used].min())
+
+
+def own_ratios(scores: np.ndarray, best: np.ndarray) -> np.ndarray:
+    """Wrong: subsets are thought to score much better than they do."""
+    return np.where(best > -np.inf, scores - best - 5.0, np.inf)
+
+
+@pytest.mark.parametrize("mistake", ["min for max", "another ratio"])
+def test_wrong_certificates_are_caught(monkeypatch, mistake):
+    lenient(monkeypatch)
+    if mistake == "min for max":
+        monkeypatch.setattr(pruning_module, "_largest_sum", smallest_sum)
+    else:
+        monkeypatch.setattr("outpoint.tables.outside.log_ratios", own_ratios)
+    caught = 0
+    for n, k, spread, seed in CASES:
+        it = random_table(n, n - 1, k, spread=spread, seed=seed, is_pruned=True)
+        caught += mass_left_out(it) > it.table.lost_mass
+    assert caught
+
+
+@pytest.mark.parametrize(("n", "k", "spread", "seed"), CASES[::3])
+def test_by_default_little_is_lost(n, k, spread, seed):
+    it = random_table(n, n - 1, k, spread=spread, seed=seed, is_pruned=True)
+    assert mass_left_out(it) <= it.table.lost_mass <= MOST_LOST
+
+
+@pytest.mark.parametrize("spread", [1.0, 30.0, 1000.0])
+def test_nothing_is_left_out_on_request(spread):
+    it = random_table(6, 4, 2, spread=spread, seed=4, is_pruned=False)
+    assert it.table.lost_mass == 0.0
+    for (child, s), score in it.scores.items():
+        assert it.table.log_score(child, s) == pytest.approx(score, abs=1e-10)
+
+
+def best_subset(it: KnownTable, child: int, s: tuple[int, ...]) -> float:
+    return max(it.score(child, t) for t in subsets(s) if len(t) < len(s))
+
+
+@pytest.mark.parametrize("child", [0, 2, 5])
+@pytest.mark.parametrize("size", [1, 3, 5])
+def test_best_subsets_of_all_sets(child, size):
+    sets = SetsByRank.up_to(5, size)
+    parents = sets.members_for(child)
+    scores = np.random.default_rng(child).normal(size=len(parents))
+    scores[1::4] = -np.inf
+    listed = [tuple(u for u in row if u >= 0) for row in parents.tolist()]
+    assert sorted(listed) == sorted(subsets(set(range(6)) - {child}, size))
+    place = {s: i for i, s in enumerate(listed)}
+    best, which = sets.best_subsets(child, scores, parents)
+    assert (best[place[()]], which[place[()]]) == (-np.inf, -1)
+    for s in listed[1:]:
+        found = which[place[s]]
+        assert best[place[s]] == max(scores[place[t]] for t in subsets(s, len(s) - 1))
+        assert set(listed[found]) < set(s)
+        assert scores[found] == best[place[s]]
+
+
+def test_sets_are_compared_with_their_best_proper_subset(monkeypatch):
+    """Scores far from each other: what is left out is what a subset beats by the threshold."""
+    monkeypatch.setattr(pruning_module, "THRESHOLDS", (1e-4,))
+    it = random_table(6, 4, 2, spread=6.0, seed=5, is_pruned=True)
+    n_kept = n_lost = 0
+    for child in range(6):
+        inside = set(it.table.candidates[child].tolist())
+        sets = [s for v, s in it.scores if v == child and not set(s) <= inside]
+        kept = {s for s in sets if it.table.log_score(child, s) > -np.inf}
+        close = {s for s in sets if it.score(child, s) - best_subset(it, child, s) > np.log(1e-4)}
+        assert kept in (close, set(sets)), "all that are beaten are left out, or nothing is"
+        n_kept += len(kept)
+        n_lost += len(sets) - len(kept)
+    assert n_kept > 20
+    assert n_lost > 20
+
+
+def test_required_edges_leave_no_subset_to_compare_with():
+    """The smallest admissible sets are kept whatever they score."""
+    it = random_table(
+        5, 3, 1, spread=20.0, seed=6, is_pruned=True, required=[("v4", "v0")], edge_prior=0.3
+    )
+    assert it.table.log_score(0, (4,)) == pytest.approx(it.score(0, (4,)), abs=1e-10)
+    for (child, s), score in it.scores.items():
+        stored = it.table.log_score(child, s)
+        assert stored == -np.inf or stored == pytest.approx(score, abs=1e-10)
+
+
+def test_pruning_takes_the_largest_threshold_that_loses_little_enough():
+    log_ratio = np.log([0.5, 9e-5, 8e-5, 5e-6, 1e-13])
+    together = prune(log_ratio, np.array([0, 1, 1, 2, 2]), most_lost=1.8e-4)
+    assert together.keep.tolist() == [True, False, False, False, False]
+    assert together.lost == pytest.approx(1.7e-4)
+    apart = prune(log_ratio, np.array([0, 1, 2, 1, 2]), most_lost=1e-4)
+    assert apart.keep.tolist() == [True, False, False, False, False]
+    assert apart.lost == pytest.approx(9.5e-5)
+    less = prune(log_ratio, np.array([0, 1, 1, 2, 2]), most_lost=1.6e-4)
+    assert less.keep.tolist() == [True, True, True, False, False]
+    assert less.lost == pytest.approx(5e-6, rel=1e-6)
+    nothing = prune(log_ratio[:3], np.array([0, 1, 1]), most_lost=0.0)
+    assert nothing.keep.all()
+    assert nothing.lost == 0.0
+
+
+def test_sets_without_an_admissible_subset_are_kept():
+    found = log_ratios(np.array([-3.0, 5.0]), np.array([-np.inf, 6.0]))
+    assert found.tolist() == [np.inf, -1.0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_certificate_of_larger_sets(monkeypatch, seed):
+    """Sets beyond the size that is scored one by one are pruned by their inside subsets."""
+    lenient(monkeypatch)
+    for name in ("MAX_FAMILIES", "USUAL_FAMILIES"):
+        monkeypatch.setattr(f"outpoint.tables.build.{name}", 5 * 5)
+    it = random_table(5, 4, 3, spread=3.0, seed=seed, is_pruned=True)
+    for child in range(5):
+        candidates = set(it.table.candidates[child].tolist())
+        for s in subsets(set(range(5)) - {child}):
+            if len(s) > 1 and len(set(s) - candidates) > 1:
+                it.scores.pop((child, s))
+                assert it.table.log_score(child, s) == -np.inf
+    assert mass_left_out(it) <= it.table.lost_mass
