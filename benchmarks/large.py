@@ -115,7 +115,8 @@ def _compare_seeds(
 def _skeleton_auc(post: op.Posterior, dag: op.Dag) -> float:
     """Probability that an adjacent pair has a higher probability than one that is not."""
     upper = np.triu_indices(len(dag.names), 1)
-    found = post.undirected_probabilities.to_numpy()[upper]
+    edges = post.edge_probabilities.to_numpy()
+    found = (edges + edges.T)[upper]
     truth = dag.reorder(post.names).adjacency
     is_edge = (truth | truth.T)[upper]
     order = np.sort(found[~is_edge])

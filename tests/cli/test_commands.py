@@ -145,7 +145,8 @@ def test_help_of_every_command(run: Run, command: str, monkeypatch: pytest.Monke
 
 def test_completion(tmp_path: Path) -> None:
     """The script for bash, and the words it then asks for."""
-    script = outpoint(tmp_path, "--show-completion", "bash")
+    named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # whatever shell runs the tests
+    script = outpoint(tmp_path, "--show-completion", "bash", **named)
     assert script.returncode == 0
     assert "complete -o default -F _outpoint_completion outpoint" in script.stdout
     asked = {"_OUTPOINT_COMPLETE": "complete_bash", "COMP_WORDS": "outpoint e", "COMP_CWORD": "1"}
