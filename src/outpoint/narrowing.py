@@ -133,7 +133,7 @@ def narrow(
             break
         use = np.maximum(use, pilot.edges + TURNED * pilot.edges.T)
         table = stage.assemble(stage.choose(np.where(use >= WORTH_IT, 1.0 + use, near)))
-    return Narrowed(table, dags[0], pilot.hottest, _codes(table, dags))
+    return Narrowed(table, table.fitted(dags[0]), pilot.hottest, _codes(table, dags))
 
 
 class _Stage:
@@ -202,7 +202,8 @@ def _search(
 
 
 def _codes(table: ScoreTable, dags: list[Adjacency]) -> Codes:
-    return np.array([table.codes_of(dag) for dag in dags])
+    """The parent sets of these DAGs; searches over other candidates may know larger sets."""
+    return np.array([table.codes_of(table.fitted(dag)) for dag in dags])
 
 
 class _Pilot(NamedTuple):

@@ -303,3 +303,21 @@ def test_nothing_in_a_table_can_be_changed(n_candidates: int | None) -> None:
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
     assert table.omega is table.omega
+
+
+def test_dags_are_fitted_to_the_table(monkeypatch):
+    """Sets that are not in it lose their members outside the candidates; all others stay."""
+    monkeypatch.setattr("outpoint.tables.build.MAX_FAMILIES", 200)
+    monkeypatch.setattr("outpoint.tables.build.USUAL_FAMILIES", 200)
+    table = random_table(9, 3, 2, seed=3).table
+    dag = np.zeros((9, 9), dtype=bool)
+    own = table.candidates[8].tolist()
+    outer = [u for u in range(8) if u not in own]
+    dag[[own[0], *outer[:2]], 8] = True
+    dag[outer[0], outer[1]] = True
+    with pytest.raises(OptionError, match="not in the table"):
+        table.codes_of(dag)
+    fitted = table.fitted(dag)
+    assert np.flatnonzero(fitted[:, 8]).tolist() == [own[0]]
+    assert fitted[outer[0], outer[1]]
+    table.codes_of(fitted)

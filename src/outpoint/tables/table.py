@@ -70,21 +70,33 @@ class ScoreTable:
             if np.array_equal(self.candidates[child, places], parents):
                 codes[child] = int((1 << places.astype(np.int64)).sum())
             else:
-                codes[child] = ~self._outside_place(child, parents)
+                place = self._outside_place(child, parents)
+                if place is None:
+                    raise OptionError(
+                        f"the start DAG gives {self.names[child]} parents that are not in the "
+                        "table: choose another start."
+                    )
+                codes[child] = ~place
         return codes
 
-    def _outside_place(self, child: int, parents: NDArray[np.int64]) -> int:
+    def fitted(self, adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """A DAG whose sets that are not in the table have lost their members outside."""
+        out = adjacency.copy()
+        for child in range(self.n_nodes):
+            parents = np.flatnonzero(adjacency[:, child])
+            outer = np.setdiff1d(parents, self.candidates[child])
+            if len(outer) and self._outside_place(child, parents) is None:
+                out[outer, child] = False
+        return out
+
+    def _outside_place(self, child: int, parents: NDArray[np.int64]) -> int | None:
+        """The place of a set among the outside sets, if it is there."""
         start, stop = self.outside.start[child : child + 2]
         width = self.outside.members.shape[1]
         padded = np.full(max(width, len(parents)), -1)
         padded[: len(parents)] = parents
         found = np.flatnonzero((self.outside.members[start:stop] == padded[:width]).all(axis=1))
-        if len(parents) > width or not len(found):
-            raise OptionError(
-                f"the start DAG gives {self.names[child]} parents that are not in the table: "
-                "choose another start."
-            )
-        return int(start + found[0])
+        return int(start + found[0]) if len(parents) <= width and len(found) else None
 
     @cached_property
     def log_sums(self) -> NDArray[np.float64]:
