@@ -2,10 +2,11 @@
 
 ``restricted``: problems with exact answers, sampled over few candidates; ``random`` begins with
 candidates drawn at random. ``networks``: benchmark networks and sparse Gaussian ones, several seeds
-each, seconds with everything from the file on. ``sizes``: microseconds per step of replica 0 with
-all its replicas, peak memory of the process so far, and effective draws per second.
+each, seconds with everything from the file on. ``sizes``: microseconds of one core per step of
+replica 0 with all its replicas, peak memory of the process so far, and effective draws per second.
 """
 
+import os
 import resource
 import time
 from pathlib import Path
@@ -22,7 +23,7 @@ SIZES = (20, 50, 100, 200, 441)
 
 
 def main(arguments: list[str]) -> None:
-    """Arguments: parts (default all), then the number of seeds (default 2)."""
+    """Arguments: parts (default all), names of networks (default all), seeds (default 2)."""
     parts = [name for name in arguments if name in PARTS] or PARTS
     n_seeds = int(arguments[-1]) if arguments and arguments[-1].isdigit() else 2
     only = [name for name in arguments if name not in PARTS and not name.isdigit()]
@@ -131,6 +132,7 @@ def _peak() -> float:
 
 
 def _sizes() -> None:
+    n_cores = min(4, len(os.sched_getaffinity(0)))  # four chains, a thread each
     print("nodes  max parents  prepare s  us/step  replicas  ESS/s  memory")
     for n_nodes in SIZES:
         data, _ = sparse_gaussian(n_nodes, 1)
@@ -150,7 +152,7 @@ def _sizes() -> None:
         ess = post.assessment.smallest_ess or np.nan
         print(
             f"{n_nodes:>5} {post.info.max_parents:>12} {ends[0] - begun:>10.1f} "
-            f"{2e6 * seconds / done:>8.1f} {len(post.records[0].power):>9} {ess / seconds:>6.1f} "
-            f"{_peak():>5.1f}GB",
+            f"{1e6 * n_cores * seconds / done:>8.1f} {len(post.records[0].power):>9} "
+            f"{ess / seconds:>6.1f} {_peak():>5.1f}GB",
             flush=True,
         )

@@ -90,19 +90,9 @@ def narrow(
     What a run that is continued has chosen when it began is taken from ``saved``: a search or a
     pilot need not end in the same place on another machine.
     """
-    names, n = model.data.names, model.data.n_nodes
-    lists = None if given is None else _check_given(names, given)
-    if n_candidates is None:
-        n_candidates = default_candidates(n, model.max_parents) if lists is None else len(lists[0])
-    if n_candidates == 0:
-        raise OptionError("sampling needs at least one candidate parent (n_candidates).")
-    n_candidates = min(checked_count(n_candidates, "n_candidates", 1), n - 1)
-    if lists is not None and lists.shape[1] != n_candidates:
-        raise OptionError(
-            f"candidates lists {lists.shape[1]} variables for each, but n_candidates is "
-            f"{n_candidates}: give one of the two."
-        )
-    check_candidates(n, n_candidates, model.prior)
+    n = model.data.n_nodes
+    lists = None if given is None else _check_given(model.data.names, given)
+    n_candidates = _check_number(model, n_candidates, lists)
     families = score_families(
         model.scorer,
         model.prior,
@@ -161,6 +151,23 @@ class _Stage:
             candidates,
             model.max_parents,
         )
+
+
+def _check_number(model: Model, n_candidates: int | None, lists: Candidates | None) -> int:
+    """How many candidates each node gets, if the user's number and lists go together."""
+    n = model.data.n_nodes
+    if n_candidates is None:
+        n_candidates = default_candidates(n, model.max_parents) if lists is None else len(lists[0])
+    if n_candidates == 0:
+        raise OptionError("sampling needs at least one candidate parent (n_candidates).")
+    n_candidates = min(checked_count(n_candidates, "n_candidates", 1), n - 1)
+    if lists is not None and lists.shape[1] != n_candidates:
+        raise OptionError(
+            f"candidates lists {lists.shape[1]} variables for each, but n_candidates is "
+            f"{n_candidates}: give one of the two."
+        )
+    check_candidates(n, n_candidates, model.prior)
+    return n_candidates
 
 
 def _check_given(names: Sequence[str], given: Any) -> Candidates:
@@ -224,8 +231,6 @@ def _run_pilot(table: ScoreTable, dags: list[Adjacency], model: Model, seed: int
         start=starts[0],
         starts=starts,
         max_parents=model.max_parents,
-        scatter=True,
-        required=model.prior.required,
         hottest=PILOT_HOTTEST,
         n_chains=PILOT_CHAINS,
         seed=seed,

@@ -101,3 +101,13 @@ def test_huge_weights_are_relative_too():
         mix = mixes.user_mix({"node_gibbs": 1e308, "split_join": 1e308})
         cumulative = mixes.cumulative(mix)
     assert shares(cumulative)["node_gibbs"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("mean_length", "full", "redrawn"),
+    [(0, 1, 1), (64, 1, 1), (128, 0.5, 1), (640, 0.1, 1), (6400, 0.01, 0.1), (64_000, 1e-3, 0.01)],
+)
+def test_long_lists_of_outside_sets_are_gone_through_less_often(mean_length, full, redrawn):
+    """Never not at all: without redraws some states could not be reached."""
+    assert mixes.full_reversals(mean_length) == pytest.approx(full)
+    assert mixes.hot_redraws(mean_length) == pytest.approx(redrawn)
