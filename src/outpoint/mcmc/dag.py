@@ -111,13 +111,17 @@ def copy_dag(source, target):
 
 @inlined
 def find_layers(dag, layer):
-    """The layer of each node: 0 without parents, else one more than its highest parent."""
+    """The layer of each node: 0 without parents, else one more than its highest parent.
+
+    Returns the number of layers, or -1 if there is a cycle.
+    """
     n = dag.n_parents.size
     for node in range(n):
         layer[node] = -1
     n_done = 0
     n_layers = 0
     while n_done < n:
+        n_before = n_done
         for node in range(n):
             if layer[node] < 0:
                 highest = -1
@@ -131,6 +135,8 @@ def find_layers(dag, layer):
                     layer[node] = highest + 1
                     n_layers = max(n_layers, highest + 2)
                     n_done += 1
+        if n_done == n_before:
+            return -1
     return n_layers
 
 

@@ -12,6 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import borrowed, inlined, kernel
+from outpoint.mcmc.crossover import (
+    Crossover,
+    choose_part,
+    exchange,
+    find_differing,
+    make_crossover,
+)
 from outpoint.mcmc.dag import DagState, find_layers, make_dag
 from outpoint.mcmc.metropolis import accepts
 from outpoint.mcmc.moves import NODE_GIBBS, OUTSIDE, PARENTS, REV, STILL, propose
@@ -56,6 +63,7 @@ class Workspace(NamedTuple):
     reversal: Reversal
     layer: NDArray[np.int64]
     redraw: Redraw
+    crossover: Crossover
 
 
 class Plan(NamedTuple):
@@ -67,7 +75,8 @@ class Plan(NamedTuple):
     ``hot_redraws`` of their redraws, the others are mere placements. Replicas are swapped every
     ``sweep`` steps.
     With ``fresh_sizes`` the last replica is drawn afresh before each swap, see
-    :func:`~outpoint.mcmc.replicas.draw_partition`; its power must be 0. A draw is kept every
+    :func:`~outpoint.mcmc.replicas.draw_partition`; its power must be 0. Between swaps neighbours
+    try ``exchanges`` of parts of their DAGs. A draw is kept every
     ``thin`` steps, edge probabilities are added every ``edge_thin``.
     """
 
@@ -77,6 +86,7 @@ class Plan(NamedTuple):
     hot_redraws: float
     sweep: int
     fresh_sizes: NDArray[np.float64]
+    exchanges: int
     thin: int
     edge_thin: int
 
@@ -93,6 +103,7 @@ def make_workspace(view: TableView) -> Workspace:
         make_reversal(n_nodes),
         np.zeros(n_nodes, dtype=np.int64),
         make_redraw(n_nodes, longest),
+        make_crossover(n_nodes, most_parents(view)),
     )
 
 
@@ -124,6 +135,9 @@ def run_partition_chain(
         step = sweep_end
         if step % plan.sweep == 0:
             swap_replicas(view, replicas, ladder, (step // plan.sweep) % 2, rng)
+            # The pairs that have not just been swapped.
+            for upper in range(1 - (step // plan.sweep) % 2, last, 2):
+                cross_over(view, replicas, ladder.power, upper, plan.exchanges, work, rng)
 
 
 @inlined
@@ -228,11 +242,51 @@ def redraw_parents(view, state, work, rng):
     return True
 
 
+@kernel
+def cross_over(view, replicas, power, upper, n_tries, work, rng):
+    """Let two neighbouring replicas exchange parts of DAGs drawn from them; returns how often."""
+    view, replicas, work = borrowed(view), borrowed(replicas), borrowed(work)
+    scratch = work.crossover
+    first, second = scratch.first, scratch.second
+    ours, theirs = replica_state(replicas, upper), replica_state(replicas, upper + 1)
+    sample_dag(view, ours, rng, first)
+    sample_dag(view, theirs, rng, second)
+    n_differing = find_differing(first, second, scratch.differing)
+    n_accepted = 0
+    for _ in range(n_tries if n_differing > 0 else 0):
+        choose_part(first, second, n_differing, scratch, rng)
+        exchange(view, first, second, n_differing, scratch)
+        is_accepted = False
+        if _set_partition(view, first, scratch.layer, scratch.ours) and _set_partition(
+            view, second, scratch.layer, scratch.theirs
+        ):
+            our_change = log_energy(view, scratch.ours) - log_energy(view, ours)
+            their_change = log_energy(view, scratch.theirs) - log_energy(view, theirs)
+            log_ratio = (power[upper] - 1.0) * our_change + (power[upper + 1] - 1.0) * their_change
+            is_accepted = accepts(log_ratio, 0.0, rng)
+        if is_accepted:
+            copy_partition(scratch.ours, ours)
+            copy_partition(scratch.theirs, theirs)
+            n_accepted += 1
+        else:
+            exchange(view, first, second, n_differing, scratch)
+    return n_accepted
+
+
 @inlined
 def _partition_of_dag(view, work, state):
     """The partition of the DAG in the workspace, scored; outside sets are held."""
-    n_layers = find_layers(work.dag, work.layer)
-    layers_to_partition(work.layer, n_layers, state)
+    _set_partition(view, work.dag, work.layer, state)
+
+
+@inlined
+def _set_partition(view, dag, layer, state):
+    """The partition of a DAG, scored; outside sets are held. Returns whether there is one."""
+    n_layers = find_layers(dag, layer)
+    if n_layers < 0:
+        return False
+    layers_to_partition(layer, n_layers, state)
     for node in range(state.held.size):
-        state.held[node] = ~work.dag.code[node] if work.dag.code[node] < 0 else INSIDE
+        state.held[node] = ~dag.code[node] if dag.code[node] < 0 else INSIDE
     score_partition(view, state)
+    return True

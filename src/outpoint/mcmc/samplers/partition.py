@@ -23,6 +23,9 @@ from outpoint.mcmc.settings import Codes, Settings
 from outpoint.mcmc.sums import INSIDE
 from outpoint.tables.view import TableView, most_parents
 
+EXCHANGES = 10
+"""Exchanges of parts that two neighbouring replicas try at a time."""
+
 
 class PartitionChain(Chain):
     """A chain on partitions with one replica: the paper's moves, or the user's own."""
@@ -45,6 +48,7 @@ class PartitionChain(Chain):
             hot_redraws=mixes.hot_redraws(mean_length),
             sweep=SWEEP,
             fresh_sizes=np.zeros((0, 0)),
+            exchanges=EXCHANGES,
             thin=settings.thin,
             edge_thin=settings.edge_thin,
         )

@@ -1,0 +1,110 @@
+"""Exchange parts of the DAGs of two replicas.
+
+The parent sets of some nodes change places between a DAG of one replica and a DAG of another. All
+local scores are still there, so the product of the two posterior probabilities stays what it was,
+and only cycles and the powers of the replicas decide. A swap of whole replicas succeeds where one
+is better in all its parts; in a large sparse network parts far from each other go wrong
+independently, and this way each replica can take over what another has found (MATH section 11 has
+the powers: a DAG drawn from a replica at power b has the law P(G) exp((b - 1) E), E the energy of
+its partition).
+
+The nodes are those within some distance of a node that has other parents in the two DAGs, over
+nodes of the same kind, along the edges of both. After the exchange the same nodes differ and the
+same edges are there, so the way back is chosen with the same probability.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.kernels import inlined
+from outpoint.mcmc.dag import DagState, make_dag, set_parents
+from outpoint.mcmc.partition import PartitionState, make_partition
+
+DISTANCES = 6
+"""Distances are drawn from 0 to one less; the last one means as far as it goes."""
+
+
+class Crossover(NamedTuple):
+    """Scratch space: two DAGs, the partitions they get, and the nodes that change places.
+
+    ``step[v]`` is 0 for a differing node that stays, otherwise one more than its distance.
+    """
+
+    first: DagState
+    second: DagState
+    ours: PartitionState
+    theirs: PartitionState
+    differing: NDArray[np.int64]
+    step: NDArray[np.int64]
+    layer: NDArray[np.int64]
+
+
+def make_crossover(n_nodes: int, max_parents: int) -> Crossover:
+    """Scratch space for DAGs with so many nodes and parents."""
+    return Crossover(
+        make_dag(n_nodes, max_parents),
+        make_dag(n_nodes, max_parents),
+        make_partition(n_nodes),
+        make_partition(n_nodes),
+        *(np.zeros(n_nodes, dtype=np.int64) for _ in range(3)),
+    )
+
+
+@inlined
+def find_differing(first, second, differing):
+    """The nodes whose parents differ; returns their number."""
+    count = 0
+    for node in range(first.code.size):
+        if first.code[node] != second.code[node]:
+            differing[count] = node
+            count += 1
+    return count
+
+
+@inlined
+def choose_part(first, second, n_differing, scratch, rng):
+    """Draw a differing node and a distance, and mark the differing nodes within it."""
+    step = scratch.step
+    for i in range(n_differing):
+        step[scratch.differing[i]] = 0
+    step[scratch.differing[int(rng.random() * n_differing)]] = 1
+    distance = int(rng.random() * DISTANCES)
+    if distance == DISTANCES - 1:
+        distance = n_differing
+    for now in range(1, distance + 1):
+        if not _go_further(first, second, n_differing, now, scratch):
+            break
+
+
+@inlined
+def _go_further(first, second, n_differing, now, scratch):
+    """Mark the differing nodes one edge away from those of step ``now``; whether there are any."""
+    step = scratch.step
+    goes_on = False
+    for i in range(n_differing):
+        node = scratch.differing[i]
+        own = first.n_parents[node]
+        for k in range(own + second.n_parents[node]):
+            u = first.parents[node, k] if k < own else second.parents[node, k - own]
+            if first.code[u] == second.code[u]:
+                continue
+            if step[node] == 0 and step[u] == now:
+                step[node] = now + 1
+                goes_on = True
+            elif step[u] == 0 and step[node] == now:
+                step[u] = now + 1
+                goes_on = True
+    return goes_on
+
+
+@inlined
+def exchange(view, first, second, n_differing, scratch):
+    """Let the marked nodes change parents between the two DAGs."""
+    for i in range(n_differing):
+        node = scratch.differing[i]
+        if scratch.step[node] > 0:
+            ours = first.code[node]
+            set_parents(view, first, node, second.code[node])
+            set_parents(view, second, node, ours)
