@@ -1,5 +1,6 @@
 """Knowledge in TOML and CSV files: what is read, what is written, and every mistake in a row."""
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -61,6 +62,21 @@ def test_read(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_bytes(text.encode())
     assert op.Knowledge.read(tmp_path / name) == EXPECTED
     assert op.Knowledge.read(str(tmp_path / name)) == EXPECTED
+
+
+def test_files_in_the_documentation(tmp_path: Path) -> None:
+    """The TOML block and the rows of the table, which say nearly the same of the Asia data."""
+    page = (Path(__file__).parents[2] / "docs" / "knowledge.md").read_text(encoding="utf-8")
+    block = re.search(r"^```toml\n(.*?)^```", page, re.M | re.S)
+    assert block
+    (tmp_path / "k.toml").write_text(block[1])
+    rows = [line.strip("| ").split("|") for line in page.splitlines() if line.startswith("| ")]
+    (tmp_path / "k.csv").write_text("\n".join(",".join(row) for row in rows))
+    toml, rows_read = (op.Knowledge.read(tmp_path / name) for name in ("k.toml", "k.csv"))
+    names = op.datasets.asia().names
+    assert set(rows_read.bind(names).required) < set(toml.bind(names).required)
+    assert rows_read.tiers == (("asia", "smoke"), ("tub",))
+    assert (toml.roots, toml.edge_prior) == (rows_read.roots, rows_read.edge_prior)
 
 
 def test_rows_without_values_may_be_short(tmp_path: Path) -> None:
