@@ -1,12 +1,20 @@
 """The estimator: the conventions of scikit-learn, and the same numbers as ``learn``."""
 
 import inspect
+import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
 
 import outpoint as op
+
+LEFT_OUT = {"data", "out", "overwrite", "resume", "checkpoint_seconds", "command", "progress"}
+"""What ``learn`` takes and an estimator does not: the data, and what is about files and shows."""
 
 
 @pytest.fixture(scope="module")
@@ -15,14 +23,6 @@ def frame():
     a = rng.normal(size=60)
     b = 2 * a + rng.normal(size=60)
     return pd.DataFrame({"a": a, "b": b, "c": b - a + rng.normal(size=60)})
-
-
-def clone_by_contract(estimator):
-    """What ``sklearn.base.clone`` does: a new object from get_params, and a check of identity."""
-    fresh = type(estimator)(**estimator.get_params(deep=False))
-    for name, value in estimator.get_params(deep=False).items():
-        assert fresh.get_params(deep=False)[name] is value
-    return fresh
 
 
 def test_fit_gives_what_learn_gives(frame):
@@ -43,7 +43,43 @@ def test_options_reach_the_sampler(frame):
     learner = op.OutpointLearner(method="mcmc", chains=2, steps=200, seed=4)
     learner.fit(frame.to_numpy(), None)  # columns of an array have names of their own
     assert learner.posterior_.method == "mcmc"
+    assert learner.posterior_.edge_probabilities.shape == (3, 3)
     assert learner.n_features_in_ == 3
+
+
+OPTIONS = {
+    "max_parents": 1,
+    "structure_prior": "fair",
+    "knowledge": op.Knowledge(required=["c -> a"]),
+    "edge_prior": 0.1,
+    "forbidden": [("a", "b")],
+    "required": [("b", "a")],
+    "tiers": [["c"], ["a"]],
+    "roots": ["b"],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), OPTIONS.items(), ids=list(OPTIONS))
+def test_every_option_counts(frame, name, value):
+    learner = op.OutpointLearner(**{name: value}).fit(frame)
+    posterior = op.learn(frame, **{name: value})
+    pd.testing.assert_frame_equal(learner.edge_support_, posterior.edge_probabilities)
+    assert not learner.edge_support_.equals(op.OutpointLearner().fit(frame).edge_support_)
+
+
+def test_the_score(frame):
+    score = op.BGe(alpha_mu=0.1)
+    learner = op.OutpointLearner(local_score=score).fit(frame)
+    assert learner.posterior_.log_evidence == op.learn(frame, score=score).log_evidence
+
+
+def test_names_are_those_that_were_given(frame, tmp_path):
+    learner = op.OutpointLearner()
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    for X in (frame, tmp_path / "data.csv", op.Dataset(("a", "b", "c"), frame.to_numpy())):
+        assert list(learner.fit(X).feature_names_in_) == ["a", "b", "c"]
+    for X in (frame.to_numpy(), frame.to_numpy().tolist(), frame.set_axis([0, 1, 2], axis=1)):
+        assert not hasattr(learner.fit(X), "feature_names_in_")
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.9])
@@ -68,35 +104,117 @@ def test_nothing_happens_before_fit(frame):
 
 
 def test_parameters_are_the_options_of_learn():
-    options = set(inspect.signature(op.learn).parameters) - {"data", "progress"}
-    assert set(op.OutpointLearner().get_params()) == options | {"threshold"}
+    options = inspect.signature(op.learn).parameters
+    own = inspect.signature(op.OutpointLearner).parameters
+    assert options.keys() >= LEFT_OUT
+    for name, option in options.items():
+        if name not in LEFT_OUT:
+            found = own["local_score" if name == "score" else name]
+            assert found.default == option.default, name
+    assert len(own) == len(options) - len(LEFT_OUT) + 1
+    assert list(own) == list(op.OutpointLearner().get_params())
+
+
+def test_no_parameter_is_named_like_a_method():
+    from sklearn import base
+
+    mixins = [value for name, value in vars(base).items() if name.endswith("Mixin")]
+    methods = {
+        name for one in (*mixins, base.BaseEstimator, op.OutpointLearner) for name in dir(one)
+    }
+    conventional = {"predict", "predict_proba", "decision_function", "transform", "classes_"}
+    assert {"score", "fit", "set_params"} <= methods
+    assert not (methods | conventional) & op.OutpointLearner().get_params().keys()
+
+
+def test_setting_parameters():
     learner = op.OutpointLearner(seed=3)
     assert learner.get_params()["seed"] == 3
     assert learner.set_params(seed=5, chains=2) is learner
     assert (learner.get_params()["seed"], learner.chains) == (5, 2)
     with pytest.raises(TypeError, match="'depth'"):
         op.OutpointLearner(depth=3)
-    with pytest.raises(ValueError, match="'depth'"):
-        learner.set_params(chains=7, depth=3)
+    with pytest.raises(ValueError, match="no parameter 'depth', 'score'"):
+        learner.set_params(chains=7, score="bge", depth=3)
     assert learner.chains == 2
 
 
 def test_clone(frame):
-    learner = op.OutpointLearner(forbidden=[("a", "b")], score=op.BGe(), seed=1).fit(frame)
-    fresh = clone_by_contract(learner)
+    known = op.Knowledge(forbidden=["a -> b"])
+    learner = op.OutpointLearner(knowledge=known, local_score=op.BGe(), seed=1).fit(frame)
+    fresh = clone(learner)
     assert not fresh.__sklearn_is_fitted__()
+    assert fresh.knowledge == known
     assert fresh.fit(frame).edge_support_.loc["a", "b"] == 0.0
+    pd.testing.assert_frame_equal(fresh.edge_support_, learner.edge_support_)
 
 
-def test_clone_by_scikit_learn(frame):
-    base = pytest.importorskip("sklearn.base")
-    learner = op.OutpointLearner(forbidden=[("a", "b")], seed=1).fit(frame)
-    fresh = base.clone(learner)
-    assert not fresh.__sklearn_is_fitted__()
-    pd.testing.assert_frame_equal(fresh.fit(frame).edge_support_, learner.edge_support_)
+class ContinuousLearner(op.OutpointLearner):
+    """For scikit-learn it takes no categories, so that checks leave real numbers as they are."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = False
+        return tags
+
+
+IDENTICAL = "the rounded data of this check have identical columns, which are refused by default"
+CHECKS = {
+    "real numbers": (ContinuousLearner(), {}),
+    "categories": (
+        op.OutpointLearner(),
+        {"check_pipeline_consistency": IDENTICAL, "check_estimators_pickle": IDENTICAL},
+    ),
+    "degenerate categories": (op.OutpointLearner(allow_degenerate=True), {}),
+    "sampled": (
+        op.OutpointLearner(method="mcmc", steps=400, chains=2, seed=1, allow_degenerate=True),
+        {},
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*does not inherit from `sklearn.base.BaseEstimator`")
+@pytest.mark.parametrize(("estimator", "failing"), CHECKS.values(), ids=list(CHECKS))
+def test_checks_of_scikit_learn(estimator, failing):
+    """All checks pass but those listed with a reason; one needs a setting of SciPy to run."""
+    results = check_estimator(estimator, expected_failed_checks=failing, on_fail=None, on_skip=None)
+    statuses = {(found["check_name"], found["status"]) for found in results}
+    not_passed = {pair for pair in statuses if pair[1] != "passed"}
+    skipped = {("check_array_api_input", "skipped")}
+    assert not_passed - skipped == {(name, "xfail") for name in failing}
+    assert len(statuses) > 35
+
+
+WRONG = {
+    "one column": (np.zeros((5, 1)), r"1 feature\(s\) \(shape=\(5, 1\)\) while a minimum of 2"),
+    "one row": (np.zeros((1, 3)), r"1 sample\(s\)"),
+    "complex": (np.ones((5, 3), dtype=complex), "Complex data not supported"),
+    "one dimension": (np.zeros(5), "must have 2 dimensions"),
+}
+
+
+@pytest.mark.parametrize(("X", "message"), WRONG.values(), ids=list(WRONG))
+def test_wrong_data(X, message):
+    with pytest.raises(op.DataError, match=message):
+        op.OutpointLearner().fit(X)
+
+
+def test_scikit_learn_is_not_needed():
+    code = (
+        "import json, sys\n"
+        "sys.modules['sklearn'] = None\n"
+        "import outpoint as op\n"
+        "learner = op.OutpointLearner(max_parents=1).set_params(seed=1)\n"
+        "graph = learner.fit(op.datasets.asia()).causal_graph_\n"
+        "print(json.dumps([graph.n_nodes, repr(learner)]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [8, "OutpointLearner(max_parents=1, seed=1)"]
 
 
 def test_representation():
     assert repr(op.OutpointLearner()) == "OutpointLearner()"
     text = repr(op.OutpointLearner(method="mcmc", threshold=0.5))
     assert text == "OutpointLearner(threshold=0.5, method='mcmc')"
+    assert "edge_prior=" in repr(op.OutpointLearner(edge_prior=np.full((3, 3), 0.5)))
+    assert repr(op.OutpointLearner(edge_reversals=True, chains=4)) == "OutpointLearner()"

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import outpoint as op
+from outpoint.preparation import prepare
 from tests.reference import bge_family_score, enumerate_posterior
 
 NAMES = ("a", "b", "c", "d")
@@ -228,6 +229,64 @@ def test_edge_prior_of_0_and_1_forbids_and_requires() -> None:
     posterior = op.learn(FRAME, edge_prior=table, seed=1)
     edges = op.learn(FRAME, forbidden=[("a", "b")], required=[("c", "a")], seed=1)
     np.testing.assert_allclose(posterior.edge_probabilities, edges.edge_probabilities, atol=1e-12)
+
+
+def test_knowledge_as_one_value(tmp_path: Path) -> None:
+    options: dict[str, Any] = {
+        "forbidden": [("a", "b")],
+        "required": [("a", "d")],
+        "tiers": [["b"], ["d"]],
+        "roots": ["c"],
+        "edge_prior": 0.2,
+    }
+    expected = op.learn(FRAME, seed=1, **options)
+    known = op.Knowledge(**options)
+    known.write(tmp_path / "known.csv")
+    for form in (known, tmp_path / "known.csv", str(tmp_path / "known.csv")):
+        assert same_results(expected, op.learn(FRAME, seed=1, knowledge=form))
+    for name, value in options.items():
+        rest = op.Knowledge(**{k: v for k, v in options.items() if k != name})
+        assert same_results(expected, op.learn(FRAME, seed=1, knowledge=rest, **{name: value}))
+        assert not same_results(expected, op.learn(FRAME, seed=1, knowledge=rest))
+    with pytest.raises(op.OptionError, match="a -> d is both required and forbidden"):
+        op.learn(FRAME, knowledge=known, forbidden=[("a", "d")])
+
+
+def test_the_model_keeps_its_knowledge() -> None:
+    """By name, also where a table had none."""
+    table = np.full((4, 4), 0.2)
+    table[0, 1] = 0.7
+    model = prepare(
+        FRAME,
+        score="auto",
+        max_parents=None,
+        structure_prior="uniform",
+        knowledge=op.Knowledge(edge_prior=table),
+        allow_degenerate=False,
+    )
+    expected = {"others": 0.2, "edges": [("a", "b", 0.7)]}
+    assert model.knowledge == op.Knowledge(edge_prior=expected)
+
+
+def test_the_log_score_of_an_excluded_dag() -> None:
+    dag = op.Dag.from_edges(list(NAMES), [("a", "b"), ("c", "d")])
+    plain = op.log_score(FRAME, dag)
+    for admitting in ({"required": ["a -> b"]}, {"forbidden": ["b -> a"]}, {"roots": ["a"]}):
+        assert op.log_score(FRAME, dag, knowledge=op.Knowledge(**admitting)) == plain
+    for excluding in (
+        {"required": ["b -> a"]},
+        {"forbidden": ["c -> d"]},
+        {"roots": ["d"]},
+        {"tiers": [["b"], ["a"]]},
+        {"edge_prior": {"edges": [("a", "b", 0.0)]}},
+    ):
+        assert op.log_score(FRAME, dag, knowledge=op.Knowledge(**excluding)) == -np.inf
+    odds = op.log_score(FRAME, dag, knowledge=op.Knowledge(edge_prior=0.2)) - plain
+    assert odds == pytest.approx(2 * np.log(0.25))
+    both = op.log_score(
+        FRAME, dag, edge_prior=0.2, knowledge=op.Knowledge(edge_prior={"edges": [("a", "b", 0.5)]})
+    )
+    assert both - plain == pytest.approx(np.log(0.25))
 
 
 def test_background_knowledge_holds_in_every_draw() -> None:

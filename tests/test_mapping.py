@@ -1,5 +1,7 @@
 """``find_map``: the best DAG by every method, with every kind of knowledge, and what it says."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -31,11 +33,19 @@ METHODS = {
 }
 
 
+def known_of(options: dict) -> op.Knowledge:
+    """The knowledge among the options."""
+    other = ("max_parents", "structure_prior")
+    return op.Knowledge(**{key: value for key, value in options.items() if key not in other})
+
+
 def best_by_listing(knowledge: dict) -> float:
     """The best log score of all 29,281 DAGs."""
     limit = knowledge.get("max_parents", 4)
     prior = build_prior(
-        DATA.names, **{key: value for key, value in knowledge.items() if key != "max_parents"}
+        DATA.names,
+        structure_prior=knowledge.get("structure_prior", "uniform"),
+        knowledge=known_of(knowledge),
     )
     scorer = op.BGe().bind(DATA)
 
@@ -51,16 +61,29 @@ def best_by_listing(knowledge: dict) -> float:
 @pytest.mark.parametrize("knowledge", KNOWLEDGE.values(), ids=list(KNOWLEDGE))
 def test_every_method_finds_the_best_of_all_dags(knowledge: dict) -> None:
     optimum = best_by_listing(knowledge)
-    prior = {k: v for k, v in knowledge.items() if k in ("edge_prior", "structure_prior")}
+    fair = {k: v for k, v in knowledge.items() if k == "structure_prior"}
+    known = known_of(knowledge)
     for method, options in METHODS.items():
         result = op.find_map(DATA, seed=1, **options, **knowledge)
         assert result.log_score == pytest.approx(optimum, abs=1e-8), method
-        assert op.log_score(DATA, result.dag, **prior) == pytest.approx(optimum, abs=1e-8)
+        found = op.log_score(DATA, result.dag, knowledge=known, **fair)
+        assert found == pytest.approx(optimum, abs=1e-8)
         assert result.hits >= 1
         for edge in knowledge.get("required", ()):
             assert result.dag.has_edge(*edge)
         for edge in knowledge.get("forbidden", ()):
             assert not result.dag.has_edge(*edge)
+
+
+def test_knowledge_as_one_value(tmp_path: Path) -> None:
+    options = {"required": [("e", "a")], "roots": ["d"], "edge_prior": 0.3}
+    expected = op.find_map(DATA, **options)
+    known = op.Knowledge(**options)
+    known.write(tmp_path / "known.toml")
+    for form in (known, tmp_path / "known.toml", str(tmp_path / "known.toml")):
+        found = op.find_map(DATA, knowledge=form)
+        assert (found.dag, found.log_score) == (expected.dag, expected.log_score)
+    assert expected.dag != op.find_map(DATA).dag
 
 
 def test_the_exact_result() -> None:

@@ -136,11 +136,7 @@ def test_replicas_begin_at_dags_of_their_own(n_candidates: int) -> None:
         score="auto",
         structure_prior="uniform",
         max_parents=5,
-        edge_prior=None,
-        forbidden=(),
-        required=(),
-        tiers=None,
-        roots=(),
+        knowledge=op.Knowledge(),
         allow_degenerate=False,
     )
     found = narrow(model, n_candidates, None, seed=1)

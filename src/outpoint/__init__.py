@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         load,
     )
     from outpoint.report import plots
-    from outpoint.scores import BIC, BDeu, BGe, CustomScore
+    from outpoint.scores import BIC, BDeu, BGe, CustomScore, Knowledge
 
 _HOMES = {
     "outpoint.data": ("Dataset", "simulate"),
@@ -79,7 +79,7 @@ _HOMES = {
         "compare_posteriors",
         "load",
     ),
-    "outpoint.scores": ("BIC", "BDeu", "BGe", "CustomScore"),
+    "outpoint.scores": ("BIC", "BDeu", "BGe", "CustomScore", "Knowledge"),
 }
 _MODULES = {"datasets": "outpoint.data.bundled", "plots": "outpoint.report.plots"}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -96,6 +96,7 @@ __all__ = [
     "DataError",
     "Dataset",
     "GraphError",
+    "Knowledge",
     "LabelledPartition",
     "MapResult",
     "OptionError",

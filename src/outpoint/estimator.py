@@ -2,19 +2,22 @@
 
 These are the conventions of scikit-learn, as pgmpy's causal discovery estimators follow them, so
 that a learner can be cloned, put into a loop over options or compared with others. Nothing of
-scikit-learn is needed.
+scikit-learn is needed: it is imported only when it asks for its tags itself.
 """
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from outpoint.data import Dataset, load_dataset
-from outpoint.errors import OptionError
+from outpoint.errors import DataError, OptionError
 from outpoint.learning import learn
+from outpoint.scores import Knowledge
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,20 +25,15 @@ if TYPE_CHECKING:
     from outpoint.graphs import Dag
     from outpoint.posterior import Posterior
 
-OPTIONS = {
-    name: parameter.default
-    for name, parameter in inspect.signature(learn).parameters.items()
-    if name not in ("data", "progress")
-}
-"""The options of :func:`outpoint.learn` and their defaults."""
 FITTED = "posterior_"
 
 
 class OutpointLearner:
     """An estimator of the posterior over DAGs.
 
-    Takes ``threshold``, the support from which an edge counts, and every option of
-    :func:`outpoint.learn` by name; nothing is checked or computed before ``fit``. After it:
+    Takes the options of :func:`outpoint.learn` that are not about files, under the same names but
+    one: its ``score`` is called ``local_score`` here, as ``score`` is a method of estimators.
+    Nothing is checked or computed before ``fit``. After it:
 
     ``posterior_``
         What :func:`outpoint.learn` returns.
@@ -46,28 +44,94 @@ class OutpointLearner:
     ``adjacency_matrix_``
         The edges whose support is at least ``threshold``, as 0 and 1 [parent, child]; with
         ``threshold=None`` those of ``causal_graph_``.
-    ``feature_names_in_``, ``n_features_in_``
-        Names and number of the columns.
+    ``n_features_in_``, ``feature_names_in_``
+        Number of the columns, and their names if the data had any.
+
+    Parameters
+    ----------
+    threshold
+        The support from which an edge counts; None for the edges of the most probable DAG.
+    local_score
+        The ``score`` of :func:`outpoint.learn`.
     """
 
-    def __init__(self, *, threshold: float | None = None, **options: Any) -> None:
-        unknown = sorted(options.keys() - OPTIONS.keys())
-        if unknown:
-            raise TypeError(f"OutpointLearner has no option {unknown[0]!r}; see outpoint.learn.")
+    def __init__(
+        self,
+        *,
+        threshold: float | None = None,
+        local_score: Any = "auto",
+        method: str = "auto",
+        max_parents: int | None = None,
+        chains: int = 4,
+        steps: int | None = None,
+        seed: int | None = None,
+        warmup: int | None = None,
+        draws: int = 1000,
+        moves: Any = None,
+        edge_reversals: bool = True,
+        start: Any = None,
+        n_candidates: int | None = None,
+        candidates: Mapping[str, Sequence[str]] | None = None,
+        structure_prior: str = "uniform",
+        knowledge: Knowledge | str | Path | None = None,
+        edge_prior: Any = None,
+        forbidden: Iterable[tuple[str, str]] = (),
+        required: Iterable[tuple[str, str]] = (),
+        tiers: Sequence[Sequence[str]] | None = None,
+        roots: Iterable[str] = (),
+        allow_degenerate: bool = False,
+        memory_limit: float | None = None,
+        time: str | float | None = None,
+        until_converged: bool | None = None,
+        engine: str = "threads",
+        scheduler: str | None = None,
+    ) -> None:
         self.threshold = threshold
-        for name, default in OPTIONS.items():
-            setattr(self, name, options.get(name, default))
+        self.local_score = local_score
+        self.method = method
+        self.max_parents = max_parents
+        self.chains = chains
+        self.steps = steps
+        self.seed = seed
+        self.warmup = warmup
+        self.draws = draws
+        self.moves = moves
+        self.edge_reversals = edge_reversals
+        self.start = start
+        self.n_candidates = n_candidates
+        self.candidates = candidates
+        self.structure_prior = structure_prior
+        self.knowledge = knowledge
+        self.edge_prior = edge_prior
+        self.forbidden = forbidden
+        self.required = required
+        self.tiers = tiers
+        self.roots = roots
+        self.allow_degenerate = allow_degenerate
+        self.memory_limit = memory_limit
+        self.time = time
+        self.until_converged = until_converged
+        self.engine = engine
+        self.scheduler = scheduler
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        """The parameters and their defaults."""
+        parameters = inspect.signature(cls).parameters
+        return {name: parameter.default for name, parameter in parameters.items()}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The options by name; ``deep`` is there for scikit-learn and changes nothing."""
-        return {name: getattr(self, name) for name in ("threshold", *OPTIONS)}
+        """The parameters by name; ``deep`` is there for scikit-learn and changes nothing."""
+        return {name: getattr(self, name) for name in self._defaults()}
 
-    def set_params(self, **options: Any) -> OutpointLearner:
-        """Change options; returns the estimator."""
-        for name in options:
-            if name != "threshold" and name not in OPTIONS:
-                raise ValueError(f"OutpointLearner has no option {name!r}; see get_params().")
-        for name, value in options.items():
+    def set_params(self, **params: Any) -> OutpointLearner:
+        """Change parameters; returns the estimator."""
+        unknown = sorted(repr(name) for name in params.keys() - self._defaults().keys())
+        if unknown:
+            raise OptionError(
+                f"OutpointLearner has no parameter {', '.join(unknown)}; see get_params()."
+            )
+        for name, value in params.items():
             setattr(self, name, value)
         return self
 
@@ -75,11 +139,13 @@ class OutpointLearner:
         """Learn the posterior from a table; ``y`` is ignored. Returns the estimator."""
         import pandas as pd
 
-        threshold = self.threshold
+        options = self.get_params()
+        threshold = options.pop("threshold")
         if threshold is not None and not 0.0 <= threshold <= 1.0:
             raise OptionError(f"threshold is a probability or None, not {threshold!r}.")
-        data = X if isinstance(X, Dataset) else load_dataset(X)
-        posterior = learn(data, **{name: getattr(self, name) for name in OPTIONS})
+        _refuse_unusable(X, self.allow_degenerate)
+        data = load_dataset(X)
+        posterior = learn(data, score=options.pop("local_score"), **options)
         self.posterior_: Posterior = posterior
         self.edge_support_: pd.DataFrame = posterior.edge_probabilities
         self.causal_graph_: Dag = posterior.map_dag
@@ -93,8 +159,10 @@ class OutpointLearner:
             index=self.edge_support_.index,
             columns=self.edge_support_.columns,
         )
-        self.feature_names_in_ = np.array(data.names, dtype=object)
         self.n_features_in_ = len(data.names)
+        vars(self).pop("feature_names_in_", None)
+        if _has_names(X):
+            self.feature_names_in_ = np.array(data.names, dtype=object)
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> pd.DataFrame:
@@ -105,12 +173,46 @@ class OutpointLearner:
         """Whether ``fit`` has been called."""
         return hasattr(self, FITTED)
 
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn may expect: tables of numbers or categories, no target, no blanks."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            input_tags=InputTags(categorical=True, string=True),
+        )
+
     def __repr__(self) -> str:
-        """The options that differ from their defaults."""
-        defaults = {"threshold": None, **OPTIONS}
+        """The parameters that differ from their defaults."""
+        defaults = self._defaults()
         changed = [
             f"{name}={value!r}"
             for name, value in self.get_params().items()
-            if value is not defaults[name] and value != defaults[name]
+            if type(value) is not type(defaults[name]) or value != defaults[name]
         ]
-        return f"OutpointLearner({', '.join(changed)})"
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def _has_names(X: Any) -> bool:
+    """Whether the columns were named by the user; those of an array are called x1, x2, ..."""
+    columns = getattr(X, "columns", ())
+    is_labelled = len(columns) > 0 and all(isinstance(name, str) for name in columns)
+    return is_labelled or isinstance(X, str | Path | Dataset)
+
+
+def _refuse_unusable(X: Any, allow_degenerate: bool) -> None:
+    """Say what is wrong with an array in the words that callers of estimators look for."""
+    if hasattr(X, "toarray"):
+        raise DataError("sparse data are not supported: give X.toarray().")
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) != 2:
+        return
+    if np.iscomplexobj(X):
+        raise DataError("Complex data not supported: give real numbers.")
+    counts = {"feature": shape[1], "sample": 2 if allow_degenerate else shape[0]}
+    for what, count in counts.items():
+        if count < 2:
+            raise DataError(
+                f"X has {count} {what}(s) (shape={tuple(shape)}) while a minimum of 2 is required."
+            )

@@ -26,7 +26,7 @@ from outpoint.sampling import (
     sample_posterior,
     workers,
 )
-from outpoint.scores import build_prior, resolve_score
+from outpoint.scores import Knowledge, build_prior, resolve_knowledge, resolve_score
 from outpoint.scores.bge import BGeScorer
 
 METHODS = ("auto", "exact", *SAMPLERS)
@@ -49,6 +49,7 @@ def learn(
     n_candidates: int | None = None,
     candidates: Mapping[str, Sequence[str]] | None = None,
     structure_prior: str = "uniform",
+    knowledge: Knowledge | str | Path | None = None,
     edge_prior: Any = None,
     forbidden: Iterable[tuple[str, str]] = (),
     required: Iterable[tuple[str, str]] = (),
@@ -113,6 +114,9 @@ def learn(
         as well: the choice affects how fast chains mix, not what they sample.
     structure_prior
         ``"uniform"`` over DAGs, or ``"fair"``: the same weight for each number of parents.
+    knowledge
+        A :class:`Knowledge`, or the path of a TOML or CSV file with one. The five options below
+        say the same one by one and are combined with it; contradictions are refused.
     edge_prior
         A probability for every edge, or a table of them [parent, child].
     forbidden, required
@@ -157,11 +161,14 @@ def learn(
         score=score,
         max_parents=max_parents,
         structure_prior=structure_prior,
-        edge_prior=edge_prior,
-        forbidden=forbidden,
-        required=required,
-        tiers=tiers,
-        roots=roots,
+        knowledge=resolve_knowledge(
+            knowledge,
+            edge_prior=edge_prior,
+            forbidden=forbidden,
+            required=required,
+            tiers=tiers,
+            roots=roots,
+        ),
         allow_degenerate=allow_degenerate,
     )
     dataset = model.data
@@ -265,17 +272,25 @@ def log_score(
     score: Any = "auto",
     *,
     structure_prior: str = "uniform",
+    knowledge: Knowledge | str | Path | None = None,
     edge_prior: Any = None,
     allow_degenerate: bool = False,
 ) -> float:
-    """Log score, prior included, of one DAG: the sum of its nodes' local scores."""
+    """Log score, prior included, of one DAG: the sum of its nodes' local scores.
+
+    It is -inf if ``knowledge``, a :class:`Knowledge` or the path of a file, excludes the DAG.
+    """
     dataset = load_dataset(data)
     if not isinstance(dag, Dag):
         raise GraphError(f"log_score needs an outpoint.Dag, not {type(dag).__name__}.")
     if set(dag.names) != set(dataset.names):
         raise GraphError("the DAG's nodes are not the columns of the data.")
     scorer = resolve_score(score, dataset).bind(dataset, allow_degenerate=allow_degenerate)
-    prior = build_prior(dataset.names, structure_prior=structure_prior, edge_prior=edge_prior)
+    prior = build_prior(
+        dataset.names,
+        structure_prior=structure_prior,
+        knowledge=resolve_knowledge(knowledge, edge_prior=edge_prior),
+    )
     total = 0.0
     for child, parents in enumerate(dag.reorder(dataset.names).parent_sets):
         family = scorer.families(child, np.array([parents], dtype=np.int16))

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from outpoint.exact import find_optima, is_best_quick, require_best_feasible
 from outpoint.graphs import Cpdag, Dag
 from outpoint.preparation import Model, checked_count, checked_seed, prepare
 from outpoint.runs import Progress, Report
+from outpoint.scores import Knowledge, resolve_knowledge
 from outpoint.search import (
     PATIENCE,
     SPACES,
@@ -144,6 +146,7 @@ def find_map(
     patience: int = PATIENCE,
     n_candidates: int | None = None,
     structure_prior: str = "uniform",
+    knowledge: Knowledge | str | Path | None = None,
     edge_prior: Any = None,
     forbidden: Iterable[tuple[str, str]] = (),
     required: Iterable[tuple[str, str]] = (),
@@ -157,8 +160,8 @@ def find_map(
 
     Parameters
     ----------
-    data, score, max_parents, structure_prior, edge_prior, forbidden, required, tiers, roots, \
-allow_degenerate
+    data, score, max_parents, structure_prior, knowledge, edge_prior, forbidden, required, tiers, \
+roots, allow_degenerate
         As for :func:`outpoint.learn`; ``score="bic"`` is a penalised likelihood.
     method
         ``"exact"``: dynamic programming over all sets of nodes, up to about 22 variables.
@@ -190,11 +193,14 @@ allow_degenerate
         score=score,
         max_parents=max_parents,
         structure_prior=structure_prior,
-        edge_prior=edge_prior,
-        forbidden=forbidden,
-        required=required,
-        tiers=tiers,
-        roots=roots,
+        knowledge=resolve_knowledge(
+            knowledge,
+            edge_prior=edge_prior,
+            forbidden=forbidden,
+            required=required,
+            tiers=tiers,
+            roots=roots,
+        ),
         allow_degenerate=allow_degenerate,
     )
     seed = checked_seed(seed)

@@ -1,6 +1,5 @@
 """From what a user gives to what engines take: the data, the score and the prior as one model."""
 
-from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from outpoint.data import Dataset, load_dataset
 from outpoint.errors import OptionError
 from outpoint.scores import (
     FamilyScorer,
+    Knowledge,
     LocalScore,
     StructurePrior,
     build_prior,
@@ -27,6 +27,7 @@ class Model:
     score: LocalScore
     scorer: FamilyScorer
     structure_prior: str
+    knowledge: Knowledge
     prior: StructurePrior
     max_parents: int
 
@@ -58,29 +59,19 @@ def prepare(
     score: Any,
     max_parents: int | None,
     structure_prior: str,
-    edge_prior: Any,
-    forbidden: Iterable[tuple[str, str]],
-    required: Iterable[tuple[str, str]],
-    tiers: Sequence[Sequence[str]] | None,
-    roots: Iterable[str],
+    knowledge: Knowledge,
     allow_degenerate: bool,
 ) -> Model:
     """Read the data, combine prior and knowledge, and bind the score; refuse what is wrong."""
     dataset = load_dataset(data)
     limit = check_max_parents(dataset.n_nodes, max_parents)
+    known = knowledge.bind(dataset.names)
     prior = build_prior(
-        dataset.names,
-        structure_prior=structure_prior,
-        edge_prior=edge_prior,
-        forbidden=forbidden,
-        required=required,
-        tiers=tiers,
-        roots=roots,
-        max_parents=limit,
+        dataset.names, structure_prior=structure_prior, knowledge=known, max_parents=limit
     )
     chosen = resolve_score(score, dataset)
     scorer = chosen.bind(dataset, allow_degenerate=allow_degenerate)
-    return Model(dataset, chosen, scorer, structure_prior, prior, limit)
+    return Model(dataset, chosen, scorer, structure_prior, known, prior, limit)
 
 
 def checked_seed(seed: int | None) -> int:

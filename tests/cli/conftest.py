@@ -78,6 +78,9 @@ def listing(directory: Path = Path()) -> list[str]:
 HOSTILE = ["[bold]x[/]", "a\x1b[31m\nb", "😀, one", "[/]"]
 """Names that are markup, move the cursor, break lines or hold separators."""
 
+KNOWN = op.Knowledge(
+    forbidden=[("b", "c")], roots=["a"], edge_prior={"others": 0.2, "edges": [("a", "d", 0.6)]}
+)
 TRUTH = op.Dag.from_edges(list("abcd"), [("a", "b"), ("b", "d")])
 
 

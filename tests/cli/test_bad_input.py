@@ -107,6 +107,8 @@ BAD_OPTIONS = {
     "unknown in forbid": (["--forbid", "zz->a"], ["forbidden edge", "'zz'", "not a column"]),
     "unknown in tier": (["--tier", "a,zz"], ["tiers", "'zz'", "not a column"]),
     "unknown in root": (["--root", "zz"], ["roots", "'zz'", "not a column"]),
+    "no knowledge": (["--knowledge", "known.toml"], ["cannot read known.toml", "No such file"]),
+    "knowledge in data": (["--knowledge", "data.csv"], ["first row of data.csv", "kind,parent"]),
     "in two tiers": (["--tier", "a,b", "--tier", "b"], ["'b'", "two tiers"]),
     "empty tier": (["--tier", " , "], ["a tier is a list of columns"]),
     "edge without arrow": (["--forbid", "a,b"], ["'A->B'", "'a,b'"]),
@@ -171,7 +173,7 @@ def test_unknown_command(run: Run) -> None:
 def test_control_characters_do_not_reach_the_terminal(run: Run) -> None:
     Path("bad.csv").write_text('"a\x1b[31m\nb",b,c\n1.5,2,3\n3,4,1\n5,6,7\n')
     words = ["bad.csv", "--root", "b", "--require", "a\x1b[31m\nb->b"]
-    check_refusal(run, words, ["a\\x1b[31m\\nb -> b is required but its child is declared a root"])
+    check_refusal(run, words, ["a\\x1b[31m\\nb -> b is required but into a root"])
     assert "\x1b" not in run("learn", *words).err
 
 

@@ -79,8 +79,8 @@ def test_help_names_every_option(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     for option in (
         *("--out", "--overwrite", "--quiet", "--json", "--method", "--score", "--max-parents"),
         *("--seed", "--standardize", "--equivalent-sample-size", "--type", "--separator"),
-        *("--structure-prior", "--edge-prior", "--forbid", "--require", "--tier", "--root"),
-        "--allow-degenerate",
+        *("--structure-prior", "--knowledge", "--edge-prior", "--forbid", "--require", "--tier"),
+        *("--root", "--allow-degenerate"),
     ):
         assert option in out
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import outpoint as op
-from tests.cli.conftest import NUMBERS, Run, listing, strict_json, table, without_colours
+from tests.cli.conftest import KNOWN, NUMBERS, Run, listing, strict_json, table, without_colours
 
 COLUMNS = ["parent", "child", "probability", "mcse", "rhat", "ess", "status"]
 KEYS = {
@@ -236,6 +236,10 @@ OPTIONS: dict[str, tuple[list[str], dict[str, Any]]] = {
         ["--require", "a->c", "--require", "d->c"],
         {"required": [("a", "c"), ("d", "c")]},
     ),
+    "knowledge": (
+        ["--knowledge", "known.toml", "--forbid", "d->a"],
+        {"knowledge": KNOWN, "forbidden": [("d", "a")]},
+    ),
     "tiers": (["--tier", "d, c", "--tier", "a"], {"tiers": [["d", "c"], ["a"]]}),
     "roots": (["--root", "a", "--root", "d"], {"roots": ["a", "d"]}),
 }
@@ -245,6 +249,7 @@ OPTIONS: dict[str, tuple[list[str], dict[str, Any]]] = {
 def test_option_means_what_it_means_in_python(
     run: Run, words: list[str], options: dict[str, Any]
 ) -> None:
+    KNOWN.write("known.toml")
     summary = learn_json(run, "data.csv", "--out", "run", *words)
     posterior = op.learn("data.csv", **options)
     assert summary["log_evidence"] == pytest.approx(posterior.log_evidence, abs=1e-9)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import outpoint as op
-from tests.cli.conftest import Run, listing, table, without_colours
+from tests.cli.conftest import KNOWN, Run, listing, table, without_colours
 
 
 def map_json(run: Run, *words: str) -> dict:
@@ -66,6 +66,7 @@ OPTIONS = {
     "edge prior": (["--edge-prior", "0.01"], {"edge_prior": 0.01}),
     "forbid": (["--forbid", "a->b", "--forbid", "b->a"], {"forbidden": [("a", "b"), ("b", "a")]}),
     "require": (["--require", "c->d"], {"required": [("c", "d")]}),
+    "knowledge": (["--knowledge", "known.toml"], {"knowledge": KNOWN}),
     "tiers": (["--tier", "b,d", "--tier", "a"], {"tiers": [["b", "d"], ["a"]]}),
     "root": (["--root", "b", "--root", "d"], {"roots": ["b", "d"]}),
 }
@@ -73,6 +74,7 @@ OPTIONS = {
 
 @pytest.mark.parametrize(("words", "options"), OPTIONS.values(), ids=list(OPTIONS))
 def test_every_option_means_what_it_means_in_python(run: Run, words, options) -> None:
+    KNOWN.write("known.toml")
     found = map_json(run, "data.csv", *words, "--seed", "1")
     same = op.find_map("data.csv", seed=1, **options)
     assert found["log_score"] == same.log_score

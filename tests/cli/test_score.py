@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 
 import outpoint as op
-from tests.cli.conftest import TRUTH, Run, check_schema, strict_json
+from tests.cli.conftest import KNOWN, TRUTH, Run, check_schema, strict_json
 
 OPTIONS = {
     "default": ([], {}),
     "standardize": (["--standardize"], {"score": op.BGe(standardize=True)}),
     "edge prior": (["--edge-prior", "0.1"], {"edge_prior": 0.1}),
+    "knowledge": (["--knowledge", "known.toml"], {"knowledge": KNOWN}),
     "fair": (["--structure-prior", "fair"], {"structure_prior": "fair"}),
 }
 
@@ -20,6 +21,7 @@ OPTIONS = {
 @pytest.mark.parametrize(("words", "options"), OPTIONS.values(), ids=OPTIONS.keys())
 def test_number(run: Run, words: list[str], options: dict) -> None:
     Path("truth.dot").write_text(TRUTH.to_dot())
+    KNOWN.write("known.toml")
     expected = op.log_score("data.csv", TRUTH, **options)
     assert float(run("score", "data.csv", "truth.dot", "-q", *words).out) == expected
     outcome = run("score", "data.csv", "truth.dot", "--json", *words)
@@ -30,6 +32,23 @@ def test_number(run: Run, words: list[str], options: dict) -> None:
         "data.csv", op.Dag.empty(list("abcd")), **options
     )
     assert (found["graph"], found["data"], found["n_edges"]) == ("truth.dot", "data.csv", 2)
+
+
+def test_what_the_knowledge_excludes(run: Run) -> None:
+    Path("truth.dot").write_text(TRUTH.to_dot())
+    Path("known.csv").write_text("kind,parent,child\nrequired,a,b\n")
+    printed = run("score", "data.csv", "truth.dot", "--knowledge", "known.csv").out
+    assert "log score -inf without edges, which the knowledge excludes\n" in printed
+    Path("known.csv").write_text("kind,parent,child\nforbidden,a,b\n")
+    words = ("score", "data.csv", "truth.dot", "--knowledge", "known.csv")
+    printed = run(*words).out
+    assert "log score -inf: the knowledge excludes this DAG\n" in printed
+    assert printed.endswith(" without edges, which the knowledge allows\n")
+    assert run(*words, "-q").out == "-inf\n"
+    found = strict_json(run(*words, "--json").out)
+    check_schema(found, "score")
+    assert found["log_score"] is None
+    assert found["empty_log_score"] == op.log_score("data.csv", op.Dag.empty(list("abcd")))
 
 
 def test_difference_by_hand(run: Run) -> None:

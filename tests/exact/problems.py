@@ -78,7 +78,17 @@ def custom(
 
 
 def _problem(
-    scorer: FamilyScorer, names: tuple[str, ...], max_parents: int | None, **prior
+    scorer: FamilyScorer,
+    names: tuple[str, ...],
+    max_parents: int | None,
+    structure_prior: str = "uniform",
+    **knowledge,
 ) -> Problem:
     limit = len(names) - 1 if max_parents is None else max_parents
-    return Problem(names, scorer, build_prior(names, max_parents=limit, **prior), limit)
+    prior = build_prior(
+        names,
+        structure_prior=structure_prior,
+        knowledge=op.Knowledge(**knowledge),
+        max_parents=limit,
+    )
+    return Problem(names, scorer, prior, limit)

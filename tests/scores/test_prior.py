@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from outpoint.errors import OptionError
-from outpoint.scores import StructurePrior, build_prior
+from outpoint.scores import Knowledge, StructurePrior
+from outpoint.scores import build_prior as combine
 from outpoint.scores.families import binomial_table as binomials_of
 from outpoint.scores.families import count_subsets, family_rank, size_offsets
 
@@ -16,6 +17,22 @@ from .helpers import all_families
 
 NAMES = ("a", "b", "c", "d", "e")
 N = len(NAMES)
+
+
+def build_prior(
+    names: tuple[str, ...],
+    structure_prior: str = "uniform",
+    max_parents: int | None = None,
+    **knowledge: object,
+) -> StructurePrior:
+    """The prior with knowledge given item by item."""
+    return combine(
+        names,
+        structure_prior=structure_prior,
+        knowledge=Knowledge(**knowledge),  # type: ignore[arg-type]
+        max_parents=max_parents,
+    )
+
 
 Weight = Callable[[str, tuple[str, ...]], float]
 
@@ -206,15 +223,15 @@ MISTAKES = {
     ),
     "required against tiers": (
         {"required": [("a", "b")], "tiers": [["b"], ["a"]]},
-        r"the edge a -> b is required but points against the tiers",
+        r"the edge a -> b is required but against the tiers",
     ),
     "required into a root": (
         {"required": [("a", "b")], "roots": ["b"]},
-        r"the edge a -> b is required but its child is declared a root",
+        r"the edge a -> b is required but into a root",
     ),
     "required with probability 0": (
         {"required": [("a", "b")], "edge_prior": np.triu(np.full((5, 5), 0.5), 2)},
-        r"the edge a -> b is .*0 but required",
+        r"the edge a -> b is required but given probability 0",
     ),
     "forbidden with probability 1": (
         {"forbidden": [("a", "b")], "edge_prior": np.triu(np.ones((5, 5)))},
@@ -226,7 +243,7 @@ MISTAKES = {
     ),
     "required cycle": (
         {"required": [("a", "b"), ("b", "c"), ("c", "a")]},
-        r"required edges contradict each other: .*cycle.*a -> b",
+        r"required edges contradict each other: .*cycle: .*a -> b",
     ),
     "required both ways": (
         {"required": [("d", "e"), ("e", "d")]},
@@ -240,9 +257,13 @@ MISTAKES = {
         {"required": [("a", "e"), ("b", "e"), ("c", "e")], "max_parents": 2},
         r"e has 3 required parents, but max_parents is 2",
     ),
+    "more required than max_parents, twice": (
+        {"required": [("a", "e"), ("b", "e"), ("a", "d"), ("c", "d")], "max_parents": 1},
+        r"d has 2 required parents and e has 2 required parents, but max_parents is 1",
+    ),
     "unknown required": ({"required": [("a", "z")]}, r"required edge names 'z', .*not a column"),
     "unknown forbidden": ({"forbidden": [("z", "a")]}, r"forbidden edge names 'z', .*not a column"),
-    "a position, not a name": ({"forbidden": [(0, 1)]}, r"forbidden edge names 0, .*not a column"),
+    "a position, not a name": ({"forbidden": [(0, 1)]}, r"edge names 0 and 1, but .* are text"),
     "unknown root": ({"roots": ["q"]}, r"roots names 'q', .*not a column"),
     "unknown in tiers": ({"tiers": [["a"], ["q"]]}, r"tiers names 'q', .*not a column"),
     "edge to itself": ({"forbidden": [("c", "c")]}, r"forbidden edge 'c' -> 'c' joins a node to"),
@@ -258,16 +279,19 @@ MISTAKES = {
     "probability as text": ({"edge_prior": "half"}, r"between 0 and 1, not half"),
     "probability nan": ({"edge_prior": np.nan}, r"between 0 and 1, not nan"),
     "table too small": ({"edge_prior": np.full((4, 4), 0.5)}, r"shape \(4, 4\), .*5 variables"),
-    "table of one dimension": ({"edge_prior": [0.5] * 5}, r"shape \(5,\), .*5 variables"),
-    "table entry above 1": ({"edge_prior": np.full((5, 5), 1.5)}, r"probability from 0 to 1"),
+    "table of one dimension": ({"edge_prior": [0.5] * 5}, r"shape \(5,\): give a row"),
+    "table entry above 1": (
+        {"edge_prior": np.full((5, 5), 1.5)},
+        r"from 0 to 1, not 0 -> 1 \(1.5\)",
+    ),
     "table entry missing": ({"edge_prior": np.full((5, 5), np.nan)}, r"probability from 0 to 1"),
     "table with other rows": (
         {"edge_prior": pd.DataFrame(0.5, index=list("abcdf"), columns=list("abcde"))},
-        r"rows and columns must be the columns of the data",
+        r"rows and columns must be the columns of the data: it has 'f'; it lacks 'e'\.",
     ),
     "table with a row twice": (
         {"edge_prior": pd.DataFrame(0.5, index=list("abcdea"), columns=list("abcde"))},
-        r"shape \(6, 5\), .*5 variables",
+        r"must be the columns of the data: it repeats 'a'",
     ),
     "unknown prior": ({"structure_prior": "flat"}, r"unknown structure prior 'flat': .*uniform, f"),
 }

@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 
 from outpoint.data import Dataset
-from outpoint.scores import CustomScore, build_prior
+from outpoint.scores import CustomScore, Knowledge, build_prior
 from outpoint.tables import ScoreTable, build_table
 from tests.reference import subsets
 
@@ -35,6 +35,7 @@ def random_table(
     spread: float = 1.0,
     seed: int = 0,
     is_pruned: bool = False,
+    structure_prior: str = "uniform",
     **knowledge: object,
 ) -> KnownTable:
     """Independent normal scores with standard deviation ``spread`` for every family."""
@@ -45,7 +46,12 @@ def random_table(
         for v in range(n)
         for s in subsets(set(range(n)) - {v}, max_parents)
     }
-    prior = build_prior(names, max_parents=max_parents, **knowledge)  # type: ignore[arg-type]
+    prior = build_prior(
+        names,
+        structure_prior=structure_prior,
+        max_parents=max_parents,
+        knowledge=Knowledge(**knowledge),  # type: ignore[arg-type]
+    )
     scorer = CustomScore(lambda child, parents: drawn[child, parents]).bind(
         Dataset(names, np.zeros((1, n)))
     )

@@ -8,7 +8,7 @@ import pytest
 
 from outpoint.data import Dataset
 from outpoint.errors import OptionError, TooLargeError
-from outpoint.scores import BGe, build_prior
+from outpoint.scores import BGe, Knowledge, build_prior
 from outpoint.tables import ScoreTable, build, build_table, check_max_parents, default_max_parents
 from outpoint.tables.build import default_candidates, scored_parents, table_bytes
 from tests.reference import bge_family_score, log_sum_exp, log_tau, subsets
@@ -232,8 +232,8 @@ def large() -> tuple[np.ndarray, ScoreTable]:
         values[:, v] += 0.8 * values[:, v - 1] - 0.5 * values[:, v - 2]
     names = node_names(100)
     scorer = BGe().bind(Dataset(names, values))
-    required = [("v90", "v10"), ("v70", "v10")]
-    prior = build_prior(names, required=required, forbidden=[("v51", "v50")], max_parents=2)
+    known = Knowledge(required=[("v90", "v10"), ("v70", "v10")], forbidden=[("v51", "v50")])
+    prior = build_prior(names, knowledge=known, max_parents=2)
     table = build_table(names, scorer, prior, max_parents=2, n_candidates=6, is_pruned=False)
     return values, table
 

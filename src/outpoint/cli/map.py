@@ -67,6 +67,7 @@ def map_command(
     types: options.Types = None,
     separator: options.Separator = None,
     structure_prior: options.Prior = "uniform",
+    knowledge: options.KnowledgeFile = None,
     edge_prior: options.EdgePrior = None,
     forbid: options.Forbid = None,
     require: options.Require = None,
@@ -99,8 +100,9 @@ def map_command(
             seed=seed,
             space=space,
             structure_prior=structure_prior,
+            knowledge=knowledge,
             edge_prior=edge_prior,
-            **options.knowledge(dataset.names, forbid, require, tier, root),
+            **options.parse_knowledge(dataset.names, forbid, require, tier, root),
             allow_degenerate=allow_degenerate,
             progress=progress,
         )

@@ -112,6 +112,15 @@ EdgePrior = Annotated[
         metavar="NUMBER", help="Prior probability of every edge.", rich_help_panel=KNOWLEDGE
     ),
 ]
+KnowledgeFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="TOML or CSV file with required and forbidden edges, tiers, roots and an edge prior; "
+        "other options add to it.",
+        rich_help_panel=KNOWLEDGE,
+    ),
+]
 Forbid = Annotated[
     list[str] | None,
     typer.Option(
@@ -144,7 +153,7 @@ Root = Annotated[
 ]
 
 
-def knowledge(
+def parse_knowledge(
     names: Sequence[str],
     forbid: list[str] | None,
     require: list[str] | None,

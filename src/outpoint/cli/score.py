@@ -1,5 +1,6 @@
 """``outpoint score``: the log score of one DAG."""
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +25,7 @@ def score(
     types: options.Types = None,
     separator: options.Separator = None,
     structure_prior: options.Prior = "uniform",
+    knowledge: options.KnowledgeFile = None,
     edge_prior: options.EdgePrior = None,
     allow_degenerate: options.AllowDegenerate = False,
 ) -> None:
@@ -47,6 +49,7 @@ def score(
     chosen = resolve_score(options.parse_score(score, standardize, equivalent_sample_size), dataset)
     settings: dict[str, Any] = {
         "structure_prior": structure_prior,
+        "knowledge": knowledge,
         "edge_prior": edge_prior,
         "allow_degenerate": allow_degenerate,
     }
@@ -71,13 +74,17 @@ def score(
         print_line(console, "Data", f"{dataset.source}: {dataset.n_obs} observations")
         print_line(console, "Graph", f"{graph}: {dag.n_nodes} nodes, {dag.n_edges} edges")
         name = SCORE_NAMES.get(chosen.name, chosen.name)
-        print_line(console, "Score", f"{name}, log score {found:.4f}")
+        excluded = ": the knowledge excludes this DAG" if found == -math.inf else ""
+        print_line(console, "Score", f"{name}, log score {found:.4f}{excluded}")
         print_line(
             console, "Empty", f"log score {empty:.4f} without edges, {_distance(empty - found)}"
         )
 
 
 def _distance(difference: float) -> str:
-    if difference == 0:
+    """How far the empty DAG's score is from the other; both may be -inf."""
+    if difference == 0 or math.isnan(difference):
         return "the same"
+    if math.isinf(difference):
+        return f"which the knowledge {'allows' if difference > 0 else 'excludes'}"
     return f"{abs(difference):.4f} {'higher' if difference > 0 else 'lower'}"

@@ -9,6 +9,7 @@ from outpoint.scores.bdeu import BDeu
 from outpoint.scores.bge import BGe
 from outpoint.scores.bic import BIC
 from outpoint.scores.custom import CustomScore
+from outpoint.scores.knowledge import Knowledge, resolve_knowledge
 from outpoint.scores.prior import STRUCTURE_PRIORS, StructurePrior, build_prior
 
 SCORES = {"bge": BGe, "bdeu": BDeu, "bic": BIC}
@@ -53,9 +54,11 @@ __all__ = [
     "BGe",
     "CustomScore",
     "FamilyScorer",
+    "Knowledge",
     "LocalScore",
     "SetScorer",
     "StructurePrior",
     "build_prior",
+    "resolve_knowledge",
     "resolve_score",
 ]

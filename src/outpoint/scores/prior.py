@@ -1,4 +1,4 @@
-"""Structure priors and background knowledge, all modular: one log weight per family.
+"""Structure priors, with background knowledge, all modular: one log weight per family.
 
 The weight of a parent set S of child v is ``size_log_weight[|S|] + sum of edge_log_weight[u, v]``
 over u in S, and -inf if S misses a required parent. Priors are used as given, not normalised over
@@ -8,20 +8,17 @@ DAGs: under the uniform prior every DAG has weight 1.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import comb, log
-from numbers import Real
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.errors import GraphError, OptionError
-from outpoint.graphs import Dag
+from outpoint.errors import OptionError
 from outpoint.kernels import kernel
+from outpoint.scores.edge_prior import Edge, EdgePrior, in_words
 from outpoint.scores.families import Scores, size_offsets, subsets_of_size
+from outpoint.scores.knowledge import Knowledge
 
 STRUCTURE_PRIORS = ("uniform", "fair")
-
-Edges = Iterable[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -85,149 +82,43 @@ def build_prior(
     names: Sequence[str],
     *,
     structure_prior: str = "uniform",
-    edge_prior: Any = None,
-    forbidden: Edges = (),
-    required: Edges = (),
-    tiers: Sequence[Sequence[str]] | None = None,
-    roots: Iterable[str] = (),
+    knowledge: Knowledge | None = None,
     max_parents: int | None = None,
 ) -> StructurePrior:
-    """Combine a structure prior with background knowledge, refusing contradictions.
+    """Combine a structure prior with background knowledge about these variables.
 
-    ``edge_prior`` is one probability for every edge, or a table of them ([parent, child]) in
-    which 0 forbids and 1 requires an edge. ``tiers`` lists groups of variables from causes to
-    effects: no edge may point from a later tier to an earlier one; variables in no tier are free.
-    ``roots`` have no parents.
+    The knowledge is free of contradictions, so its required edges alone are an admissible DAG,
+    unless there are more than ``max_parents`` into a node, which is refused.
     """
-    n = len(names)
+    size_log_weights = _size_log_weights(len(names), structure_prior)
+    known = (knowledge or Knowledge()).bind(names)
     index = {name: i for i, name in enumerate(names)}
-    must = _edge_matrix(index, required, "required")
-    never = _edge_matrix(index, forbidden, "forbidden")
-    _refuse_common(names, must, never, "both required and forbidden")
-    _forbid_tiers(index, tiers, never)
-    _refuse_common(names, must, never, "required but points against the tiers")
-    for root in _listed(roots, "roots is a list of column names"):
-        never[:, _lookup(index, root, "roots")] = True
-    _refuse_common(names, must, never, "required but its child is declared a root")
-    log_odds = _edge_log_odds(names, edge_prior, must, never)
-    _refuse_common(names, must, never, "given probability 1 but excluded, or 0 but required")
-    _refuse_impossible(names, must, max_parents)
-    np.fill_diagonal(never, True)
-    log_odds[must] = 0.0
-    log_odds[never] = -np.inf
-    return StructurePrior(_size_log_weights(n, structure_prior), log_odds, must)
+    required = _edge_matrix(index, known.required_edges())
+    _refuse_many_parents(names, required, max_parents)
+    log_odds = (known.edge_prior or EdgePrior()).log_odds(index)
+    log_odds[required] = 0.0
+    log_odds[_edge_matrix(index, known.excluded_edges(names))] = -np.inf
+    np.fill_diagonal(log_odds, -np.inf)
+    return StructurePrior(size_log_weights, log_odds, required)
 
 
-def _lookup(index: dict[str, int], name: str, what: str) -> int:
-    try:
-        return index[name]
-    except (KeyError, TypeError):
-        raise OptionError(f"{what} names {name!r}, which is not a column of the data.") from None
-
-
-def _listed(items: Any, what: str) -> list[Any]:
-    """The items of a collection; a string, or no collection at all, is a mistake."""
-    if isinstance(items, str) or not isinstance(items, Iterable):
-        raise OptionError(f"{what}, not {items!r}.")
-    return list(items)
-
-
-def _edge_matrix(index: dict[str, int], edges: Edges, what: str) -> NDArray[np.bool_]:
+def _edge_matrix(index: dict[str, int], edges: Iterable[Edge]) -> NDArray[np.bool_]:
     matrix = np.zeros((len(index), len(index)), dtype=np.bool_)
-    pairs = f"{what} edges are pairs (parent, child)"
-    for edge in _listed(edges, pairs):
-        if len(_listed(edge, pairs)) != 2:
-            raise OptionError(f"{pairs}, not {edge!r}.")
-        parent, child = (_lookup(index, name, f"{what} edge") for name in edge)
-        if parent == child:
-            raise OptionError(f"{what} edge {edge[0]!r} -> {edge[1]!r} joins a node to itself.")
-        matrix[parent, child] = True
+    for parent, child in edges:
+        matrix[index[parent], index[child]] = True
     return matrix
 
 
-def _refuse_common(
-    names: Sequence[str], must: NDArray[np.bool_], never: NDArray[np.bool_], why: str
+def _refuse_many_parents(
+    names: Sequence[str], required: NDArray[np.bool_], max_parents: int | None
 ) -> None:
-    clashes = np.argwhere(must & never)
-    if len(clashes):
-        parent, child = clashes[0]
-        raise OptionError(f"the edge {names[parent]} -> {names[child]} is {why}.")
-
-
-def _forbid_tiers(
-    index: dict[str, int], tiers: Sequence[Sequence[str]] | None, never: NDArray[np.bool_]
-) -> None:
-    if tiers is None:
-        return
-    tier_of: dict[int, int] = {}
-    groups = "tiers is a list of lists of column names, causes first"
-    for level, tier in enumerate(_listed(tiers, groups)):
-        for name in _listed(tier, groups):
-            node = _lookup(index, name, "tiers")
-            if node in tier_of:
-                raise OptionError(f"{name!r} stands in two tiers.")
-            tier_of[node] = level
-    for parent, parent_tier in tier_of.items():
-        for child, child_tier in tier_of.items():
-            if parent_tier > child_tier:
-                never[parent, child] = True
-
-
-def _edge_log_odds(
-    names: Sequence[str], edge_prior: Any, must: NDArray[np.bool_], never: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Log odds of each edge; probabilities 0 and 1 join the forbidden and required edges."""
-    n = len(names)
-    if edge_prior is None:
-        return np.zeros((n, n))
-    if np.ndim(edge_prior) == 0:
-        if not isinstance(edge_prior, Real) or not 0 < float(edge_prior) < 1:
-            raise OptionError(f"an edge prior is a probability between 0 and 1, not {edge_prior}.")
-        probability = np.full((n, n), float(edge_prior))
-    else:
-        probability = _aligned(names, edge_prior)
-    off_diagonal = ~np.eye(n, dtype=np.bool_)
-    if not ((probability >= 0) & (probability <= 1))[off_diagonal].all():
-        raise OptionError("every entry of the edge prior must be a probability from 0 to 1.")
-    must |= (probability == 1) & off_diagonal
-    never |= (probability == 0) & off_diagonal
-    with np.errstate(divide="ignore"):
-        return np.log(probability) - np.log1p(-probability)
-
-
-def _aligned(names: Sequence[str], table: Any) -> NDArray[np.float64]:
-    """A table of probabilities as an array in the order of the columns."""
-    if hasattr(table, "loc"):
-        if set(table.index) != set(names) or set(table.columns) != set(names):
-            raise OptionError("the edge prior's rows and columns must be the columns of the data.")
-        table = table.loc[list(names), list(names)]
-    try:
-        array = np.array(table, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise OptionError("the edge prior must be a table of probabilities.") from None
-    if array.shape != (len(names), len(names)):
-        raise OptionError(
-            f"the edge prior has shape {array.shape}, but there are {len(names)} variables."
-        )
-    np.fill_diagonal(array, 0.5)
-    return array
-
-
-def _refuse_impossible(
-    names: Sequence[str], must: NDArray[np.bool_], max_parents: int | None
-) -> None:
-    """Without contradictions the required edges alone are an admissible DAG, so one exists."""
-    try:
-        Dag.from_adjacency(must, names)
-    except GraphError as error:
-        raise OptionError(f"the required edges contradict each other: {error}") from None
-    in_degree = must.sum(axis=0)
-    if max_parents is not None and in_degree.max() > max_parents:
-        child = int(in_degree.argmax())
-        raise OptionError(
-            f"{names[child]} has {in_degree[child]} required parents, "
-            f"but max_parents is {max_parents}."
-        )
+    in_degree = required.sum(axis=0)
+    if max_parents is not None and (in_degree > max_parents).any():
+        children = [
+            f"{names[child]} has {in_degree[child]} required parents"
+            for child in np.flatnonzero(in_degree > max_parents).tolist()
+        ]
+        raise OptionError(f"{in_words(children)}, but max_parents is {max_parents}.")
 
 
 def _size_log_weights(n: int, structure_prior: str) -> NDArray[np.float64]:
