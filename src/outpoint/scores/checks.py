@@ -6,13 +6,50 @@ from typing import Any
 import numpy as np
 
 from outpoint.data import Dataset
+from outpoint.data.dataset import Kind
+from outpoint.data.wording import enumerate_items, enumerate_names, option
 from outpoint.errors import DataError
 
 _GO_ON = "or go on with allow_degenerate=True (--allow-degenerate)"
 
 
+def require_kind(data: Dataset, kind: Kind, score: str) -> None:
+    """Refuse data with columns of the other kind, all of which are named."""
+    other: Kind = "categorical" if kind == "continuous" else "continuous"
+    wrong = data.columns_of(other)
+    if not wrong:
+        return
+    ways = [f"read as {kind} with {option(kind, wrong)}"]
+    if len(wrong) == data.n_nodes:
+        ways = [f"read as {kind} with {kind}='all' (--{kind} all)"]
+    if kind == "categorical":
+        ways.append("cut into levels with discretize={'all': 3} (--discretize all:3)")
+    if len(wrong) < data.n_nodes:
+        ways.append(f"leave out with {option('drop', wrong)}")
+    raise DataError(
+        f"{score} needs {kind} columns, but {enumerate_names(wrong)} "
+        f"{'is' if len(wrong) == 1 else 'are'} {other}: {', '.join(ways)}, or choose another score."
+    )
+
+
+def refuse_mixture(data: Dataset, what: str) -> None:
+    """Refuse data of both kinds; ``what`` begins the sentence that says why."""
+    if data.is_continuous or data.is_categorical:
+        return
+    continuous, categorical = data.columns_of("continuous"), data.columns_of("categorical")
+    rarer = min(continuous, categorical, key=len)
+    other = "categorical" if rarer is continuous else "continuous"
+    raise DataError(
+        f"{what}, and the table has continuous columns ({enumerate_names(continuous)}) and "
+        f"categorical ones ({enumerate_names(categorical)}): read columns as the other kind, as "
+        f"with {option(other, rarer)}, cut the continuous ones into levels with "
+        "discretize={'all': 3} (--discretize all:3), leave columns out, as with "
+        f"{option('drop', rarer)}, or give a CustomScore."
+    )
+
+
 def refuse_degenerate(data: Dataset, score: str, allowed: bool) -> None:
-    """Refuse constant columns, identical columns and fewer rows than columns.
+    """Refuse constant columns, copies of columns and fewer rows than columns.
 
     Declared but unobserved levels make a constant categorical column meaningful, so only a
     column that cannot take a second value counts as constant there.
@@ -25,22 +62,35 @@ def refuse_degenerate(data: Dataset, score: str, allowed: bool) -> None:
         if (levels := data.levels[data.index(name)]) is None or len(levels) == 1
     ]
     if constant:
+        one = len(constant) == 1
         raise DataError(
-            f"column {constant[0]!r} is constant, so the data say nothing about its edges: "
-            f"drop it, {_GO_ON}."
+            f"column{'' if one else 's'} {enumerate_names(constant)} {'is' if one else 'are'} "
+            f"constant, so the data say nothing about {'its' if one else 'their'} edges: leave "
+            f"{'it' if one else 'them'} out with {option('drop', constant)}, {_GO_ON}."
         )
-    if data.identical_columns:
-        first, second = data.identical_columns[0]
-        raise DataError(
-            f"columns {first!r} and {second!r} are identical: {score} stays defined, but no data "
-            "can tell the two apart, so every edge of one is shared out between both: "
-            f"drop one of them, {_GO_ON}."
-        )
+    if data.copied_columns:
+        raise DataError(_describe_copies(data, score))
     if data.n_obs < data.n_nodes:
         raise DataError(
             f"the table has fewer rows ({data.n_obs}) than columns ({data.n_nodes}): {score} stays "
             f"defined, but its prior would decide most edges: drop columns, {_GO_ON}."
         )
+
+
+def _describe_copies(data: Dataset, score: str) -> str:
+    """All copies, and how to leave out the second of each pair."""
+    pairs = data.copied_columns
+    listed = enumerate_items([f"{first!r} and {second!r}" for first, second in pairs], "; ")
+    second = list(dict.fromkeys(second for _, second in pairs))
+    columns = [data.values[:, [data.index(name) for name in pair]] for pair in pairs]
+    how = "identical"
+    if not all((pair[:, 0] == pair[:, 1]).all() for pair in columns):
+        how = "copies: one is a linear function of the other, or the same levels by other names"
+    return (
+        f"columns {listed} are {how}; {score} stays defined, but no data can tell the two apart, "
+        f"so every edge of one is shared out between both: leave one out, as with "
+        f"{option('drop', second)}, {_GO_ON}."
+    )
 
 
 def is_positive_number(value: Any) -> bool:
