@@ -37,12 +37,13 @@ class Problem(NamedTuple):
 
 
 class Missing(NamedTuple):
-    """A column with missing values: how many, and the first, in words."""
+    """A column with missing values: how many, and where and how the first is written."""
 
     name: str
     n_missing: int
     first: str
     spelling: str
+    is_text: bool
 
 
 def refuse(
@@ -71,7 +72,10 @@ def refuse_empty(missing: Sequence[Missing], n_rows: int) -> NoReturn:
     worst = sorted(missing, key=lambda one: -one.n_missing)
     empty = [one.name for one in worst if one.n_missing == n_rows]
     names = empty or [one.name for one in worst[:3]]
-    what = "hold nothing else" if empty else "have most of them"
+    one = len(names) == 1
+    what = "have most of them"
+    if empty:
+        what = "holds nothing else" if one else "hold nothing else"
     raise DataError(
         f"Every row has a missing value, so none is left; leave out {enumerate_names(names)}, "
         f"which {what}, with {option('drop', names)}."
@@ -201,13 +205,16 @@ def _missing_values(missing: Sequence[Missing], n_rows: tuple[int, int]) -> str:
             else f"{one.n_missing} missing values, first in {one.first}"
         )
         what = f"Column {one.name!r} has {found}{shown}"
+        rows = f"{incomplete} {'row' if incomplete == 1 else 'rows'} of {total}"
     else:
         counts = enumerate_items([f"{one.name!r} ({one.n_missing})" for one in missing])
         what = f"There are missing values in {incomplete} of {total} rows: {counts}"
-    words = sorted({one.spelling for one in missing if one.spelling in ("'None'", "'-'", "'.'")})
+        rows = "these rows"
+    words = sorted(
+        {one.spelling for one in missing if one.is_text and one.spelling not in ("", "''")}
+    )
     level = f", rename {enumerate_items(words, ' or ')} if it is a category" if words else ""
-    rows = "row" if incomplete == 1 else "rows"
     return (
-        f"{what}; drop {incomplete} {rows} of {total} with missing='drop' (--missing drop), leave "
+        f"{what}; drop {rows} with missing='drop' (--missing drop), leave "
         f"columns out with drop= (--drop){level}, or impute the values first."
     )

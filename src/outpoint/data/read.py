@@ -174,7 +174,8 @@ def _check(
         if gone.any():
             incomplete |= gone
             first = source.where(int(np.argmax(gone)))
-            missing.append(Missing(column.name, int(gone.sum()), first, column.spelling))
+            is_text = column.levels is not None
+            missing.append(Missing(column.name, int(gone.sum()), first, column.spelling, is_text))
     notes: tuple[str, ...] = ()
     if missing and reading.missing == "drop":
         if incomplete.all():

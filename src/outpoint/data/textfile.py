@@ -175,7 +175,7 @@ def _collect_rows(
         if len(fields) != expected:
             if fields[0].lstrip().startswith(_COMMENT):
                 continue
-            raise DataError(_ragged_message(shown, line, len(fields), width))
+            raise DataError(_ragged_message(shown, line, len(fields), width, is_first=not rows))
         rows.append(fields)
         lines.append(line)
         if len(rows) * width > MAX_CELLS:
@@ -242,8 +242,10 @@ def _looks_numeric(name: str) -> bool:
     return True
 
 
-def _ragged_message(shown: str, line: int, found: int, expected: int) -> str:
+def _ragged_message(shown: str, line: int, found: int, expected: int, is_first: bool = True) -> str:
     hint = "check its separators and quotes"
+    if is_first:
+        hint += ", and that the first line of the file is the header"
     if found == expected + 1:
         hint += ", and remove row names if there are any"
     if found > expected:

@@ -85,7 +85,9 @@ def _describe_copies(data: Dataset, score: str) -> str:
     columns = [data.values[:, [data.index(name) for name in pair]] for pair in pairs]
     how = "identical"
     if not all((pair[:, 0] == pair[:, 1]).all() for pair in columns):
-        how = "copies: one is a linear function of the other, or the same levels by other names"
+        linear = data.is_continuous
+        means = "one is a linear function of the other" if linear else "their levels correspond"
+        how = f"copies ({means})"
     return (
         f"columns {listed} are {how}; {score} stays defined, but no data can tell the two apart, "
         f"so every edge of one is shared out between both: leave one out, as with "
