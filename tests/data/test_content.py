@@ -82,6 +82,15 @@ def test_number_of_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         load_dataset(path)
 
 
+def test_far_too_many_cells_are_not_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("a,b\n" + "1,2\n" * 100)
+    monkeypatch.setattr(textfile, "MAX_CELLS", 50)
+    monkeypatch.setattr(textfile, "_iterate_rows", lambda *a: pytest.fail("split"))
+    with pytest.raises(DataError, match="million cells"):
+        load_dataset(path)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["text", "gzip"])
 def test_pipes_are_read(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:

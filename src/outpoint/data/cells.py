@@ -59,9 +59,14 @@ def parse_numbers(
 
 
 def parse_number(text: str, decimal: DecimalMark = ".") -> float | None:
-    """One text as a number, or None."""
-    numbers = parse_numbers((text,), decimal)
-    return None if numbers is None else float(numbers[0])
+    """One text as a number, or None; a missing value is none."""
+    if "_" in text or (decimal == "," and "." in text):
+        return None
+    try:
+        number = float(text.replace(",", ".") if decimal == "," else text)
+    except ValueError:
+        return None
+    return number if number == number else None
 
 
 def parse_integers(cells: Iterable[str]) -> list[int] | None:

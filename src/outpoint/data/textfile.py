@@ -9,6 +9,7 @@ decided in :mod:`outpoint.data.columns`.
 import csv
 import io
 import re
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ MAX_CELLS = 50_000_000
 _CANDIDATES = (",", "\t", ";", "|")
 _SAMPLE_CHARACTERS = 1 << 16
 _SAMPLE_LINES = 10
+_BATCH = 1000
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
@@ -34,8 +36,8 @@ class TextTable:
     """The cells of a file by column, and the line on which each data row ends."""
 
     names: tuple[str, ...]
-    columns: list[tuple[str, ...]]
-    lines: list[int]
+    columns: list[list[str]]
+    lines: "array[int]"
     separator: str
     notes: tuple[str, ...] = ()
 
@@ -66,16 +68,17 @@ def read_table(path: Path, separator: str | None = None) -> TextTable:
     if not body.strip():
         raise DataError(f"The file {shown} is empty; it needs a header row and data.")
     separator = separator or stated or find_separator(body)
+    # far too many cells are seen without splitting a line; the columns are counted later
+    _check_size((body.count(separator) + body.count("\n")) // 2, 1, shown)
     numbered = _iterate_rows(body, separator, n_skipped, shown)
     _, header = next(numbered)
     names = tuple(field.strip() for field in header)
     while names and not names[-1]:
         names = names[:-1]
     _validate_header(names, shown)
-    rows, lines = _collect_rows(numbered, len(names), shown)
-    if not rows:
+    columns, lines = _collect_columns(numbered, len(names), shown)
+    if not columns:
         raise DataError(f"The file {shown} has a header but no data rows; add the observations.")
-    columns = list(zip(*rows, strict=True))
     if len(columns) == len(names) + 1:
         if not _are_row_names(columns[0], separator):
             raise DataError(_ragged_message(shown, lines[0], len(columns), len(names)))
@@ -160,33 +163,48 @@ def _iterate_rows(
         ) from error
 
 
-def _collect_rows(
+def _collect_columns(
     numbered: Iterator[tuple[int, list[str]]], width: int, shown: str
-) -> tuple[list[list[str]], list[int]]:
-    """The rows, all ``width`` long, or all one longer if row names stand before them."""
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    expected = width
+) -> tuple[list[list[str]], "array[int]"]:
+    """The cells by column: ``width`` columns, or one more if row names stand before the rows."""
+    columns: list[list[str]] = []
+    lines = array("q")
+    batch: list[list[str]] = []  # of rows, so that not all of them are held next to the columns
     for line, fields in numbered:
         if len(fields) > width and not any(map(str.strip, fields[width:])):
             fields = fields[:width]
-        if not rows and len(fields) == width + 1:
-            expected = width + 1
-        if len(fields) != expected:
+        if not columns:
+            columns = [[] for _ in range(width + (len(fields) == width + 1))]
+        if len(fields) != len(columns):
             if fields[0].lstrip().startswith(_COMMENT):
                 continue
-            raise DataError(_ragged_message(shown, line, len(fields), width, is_first=not rows))
-        rows.append(fields)
+            raise DataError(_ragged_message(shown, line, len(fields), width, is_first=not lines))
+        batch.append(fields)
         lines.append(line)
-        if len(rows) * width > MAX_CELLS:
-            raise DataError(
-                f"The file {shown} has more than {MAX_CELLS // 1_000_000} million cells; keep the "
-                "rows and columns you need, or give them as a DataFrame."
-            )
-    return rows, lines
+        if len(batch) == _BATCH:
+            _move(batch, columns)
+            _check_size(len(lines), width, shown)
+    _move(batch, columns)
+    _check_size(len(lines), width, shown)
+    return (columns, lines) if lines else ([], lines)
 
 
-def _are_row_names(cells: tuple[str, ...], separator: str) -> bool:
+def _move(batch: list[list[str]], columns: list[list[str]]) -> None:
+    """Hand the cells of a batch of rows to their columns."""
+    for column, cells in zip(columns, zip(*batch, strict=True), strict=bool(batch)):
+        column.extend(cells)
+    batch.clear()
+
+
+def _check_size(n_rows: int, width: int, shown: str) -> None:
+    if n_rows * width > MAX_CELLS:
+        raise DataError(
+            f"The file {shown} has more than {MAX_CELLS // 1_000_000} million cells; keep the rows "
+            "and columns you need, or give them as a DataFrame."
+        )
+
+
+def _are_row_names(cells: list[str], separator: str) -> bool:
     """Whether the first cells of rows that are one longer than the header can be row names.
 
     They are all different, and texts or rising whole numbers. Between commas the numbers must also
@@ -206,8 +224,8 @@ def _are_row_names(cells: tuple[str, ...], separator: str) -> bool:
 
 
 def _set_row_names_aside(
-    names: tuple[str, ...], columns: list[tuple[str, ...]]
-) -> tuple[tuple[str, ...], list[tuple[str, ...]], tuple[str, ...]]:
+    names: tuple[str, ...], columns: list[list[str]]
+) -> tuple[tuple[str, ...], list[list[str]], tuple[str, ...]]:
     """Leave out a first column of row names without a name, and empty columns without a name."""
     notes: tuple[str, ...] = ()
     if not names[0] and len(set(columns[0])) == len(columns[0]):
