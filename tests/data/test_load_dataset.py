@@ -103,6 +103,54 @@ def test_counting_header_is_a_header(load, first: int) -> None:
     assert load(f"{header}\n5 6 7\n6 5 7\n").names == tuple(header.split())
 
 
+class TestAroundTheTable:
+    """Row names, trailing separators and comments: left out, and never taken for data."""
+
+    EXPECTED = Dataset(("x", "y"), [[0.5, 2.5], [1.5, 7.5], [4.5, 3.5]])
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "x,y\n0.5,2.5,\n1.5,7.5,\n4.5,3.5,\n",
+            "x,y,\n0.5,2.5,\n1.5,7.5,\n4.5,3.5,\n",
+            "x,y,,\n0.5,2.5\n1.5,7.5\n4.5,3.5\n",
+            "x,y\n0.5,2.5,,\n1.5,7.5\n4.5,3.5,\n",
+            ",x,y\n1,0.5,2.5\n2,1.5,7.5\n3,4.5,3.5\n",
+            "x y\nann 0.5 2.5\nbob 1.5 7.5\neve 4.5 3.5\n",
+            "x y\n3 0.5 2.5\n7 1.5 7.5\n8 4.5 3.5\n",
+            "x,y\n1,0.5,2.5\n2,1.5,7.5\n3,4.5,3.5\n",
+            "# about\nx,y\n0.5,2.5\n# a remark\n1.5,7.5\n4.5,3.5\n",
+            "# x y\n0.5 2.5\n1.5 7.5\n4.5 3.5\n",
+        ],
+    )
+    def test_left_out(self, load, text: str) -> None:
+        assert load(text) == self.EXPECTED
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("id,x,\n1,0.5,2.5\n2,1.5,7.5\n3,4.5,3.5\n", "Column 3 has no name"),
+            ("x,y\n70,5,a\n81,2,b\n", "Line 2 .* has 3 fields"),
+            ("x y\n7 0.5 2.5\n3 1.5 7.5\n", "Line 2 .* has 3 fields"),
+            ("x y\nann 0.5 2.5\nann 1.5 7.5\n", "Line 2 .* has 3 fields"),
+            (",x,y\n1,0.5,2.5\n1,1.5,7.5\n", "Column 1 has no name"),
+        ],
+    )
+    def test_not_mistaken(self, load, text: str, message: str) -> None:
+        with pytest.raises(DataError, match=message):
+            load(text)
+
+    def test_a_cell_can_begin_like_a_comment(self, load) -> None:
+        ds = load("colour,x\n#f00,0.5\n#0f0,1.5\n#f00,2.5\n")
+        assert ds.levels[0] == ("#0f0", "#f00")
+
+    def test_lines_are_counted_from_the_beginning(self, load) -> None:
+        with pytest.raises(DataError, match=r"row 2 \(line 5\)"):
+            load("sep=,\n# about\nx,y\n0.5,1.5\ninf,1.5\n")
+        with pytest.raises(DataError, match=r"row 2 \(line 4\)"):
+            load("# about\n# x y\n0.5 1.5\ninf 1.5\n")
+
+
 class TestKinds:
     """The rules that decide what a column is."""
 

@@ -73,10 +73,9 @@ def read_table(path: Path, separator: str | None = None) -> TextTable:
     numbered = _iterate_rows(body, separator, n_skipped, shown)
     _, header = next(numbered)
     names = tuple(field.strip() for field in header)
-    while names and not names[-1]:
-        names = names[:-1]
-    _validate_header(names, shown)
-    columns, lines = _collect_columns(numbered, len(names), shown)
+    n_named = max((v + 1 for v, name in enumerate(names) if name), default=0)
+    _validate_header(names[:n_named], shown)
+    columns, lines = _collect_columns(numbered, len(names), n_named, shown)
     if not columns:
         raise DataError(f"The file {shown} has a header but no data rows; add the observations.")
     if len(columns) == len(names) + 1:
@@ -164,15 +163,21 @@ def _iterate_rows(
 
 
 def _collect_columns(
-    numbered: Iterator[tuple[int, list[str]]], width: int, shown: str
+    numbered: Iterator[tuple[int, list[str]]], width: int, n_named: int, shown: str
 ) -> tuple[list[list[str]], "array[int]"]:
-    """The cells by column: ``width`` columns, or one more if row names stand before the rows."""
+    """The cells by column: ``width`` columns, or one more if row names stand before the rows.
+
+    Separators at the end of a line, of rows or of the header, whose first ``n_named`` fields end
+    with a name, make no difference.
+    """
     columns: list[list[str]] = []
     lines = array("q")
     batch: list[list[str]] = []  # of rows, so that not all of them are held next to the columns
     for line, fields in numbered:
         if len(fields) > width and not any(map(str.strip, fields[width:])):
             fields = fields[:width]
+        elif n_named <= len(fields) < width:
+            fields = fields + [""] * (width - len(fields))
         if not columns:
             columns = [[] for _ in range(width + (len(fields) == width + 1))]
         if len(fields) != len(columns):
