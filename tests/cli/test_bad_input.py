@@ -42,7 +42,7 @@ BAD_FILES: dict[str, tuple[str | bytes, list[str]]] = {
         ["'id' holds a different value in every row", "'day' holds dates", "--drop id,day"],
     ),
     "binary": (bytes(range(128)) * 3, ["bad.csv", "not a text file"]),
-    "mixed": (MIXED, ["'x'", "'y' and 'z'", "--categorical x", "--discretize", "--drop x"]),
+    "mixed": (MIXED, ["'x'", "'y' and 'z'", "--continuous z", "--discretize", "--drop x"]),
     "short row": ("a,b\n1.5,2\n3\n", ["Line 3", "1 field", "the header has 2"]),
     "long row": ("a,b\n1.5,2\n3,4,5\n", ["Line 3", "3 fields", "the header has 2"]),
     "no header": ("1.5,2\n3,4\n", ["header row", "names"]),

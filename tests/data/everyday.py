@@ -162,7 +162,7 @@ CASES = [
         "Likert items beside a measurement",
         rows("q1,q2,x", likert, lambda i: likert(i * 3 + 1), measure),
         False,
-        "--categorical x",
+        "--continuous q1,q2",
     ),
     Case(
         "the same, cut into levels",

@@ -6,11 +6,15 @@ from typing import Any
 import numpy as np
 
 from outpoint.data import Dataset
+from outpoint.data.cells import parse_numbers
 from outpoint.data.dataset import Kind
 from outpoint.data.wording import enumerate_items, enumerate_names, option
 from outpoint.errors import DataError
 
 _GO_ON = "or go on with allow_degenerate=True (--allow-degenerate)"
+
+
+_CUT = "cut the continuous ones into levels with discretize={'all': 3} (--discretize all:3)"
 
 
 def require_kind(data: Dataset, kind: Kind, score: str) -> None:
@@ -19,16 +23,15 @@ def require_kind(data: Dataset, kind: Kind, score: str) -> None:
     wrong = data.columns_of(other)
     if not wrong:
         return
-    ways = [f"read as {kind} with {option(kind, wrong)}"]
-    if len(wrong) == data.n_nodes:
-        ways = [f"read as {kind} with {kind}='all' (--{kind} all)"]
+    ways = _readings(data, kind)
     if kind == "categorical":
-        ways.append("cut into levels with discretize={'all': 3} (--discretize all:3)")
+        ways.append(_CUT)
     if len(wrong) < data.n_nodes:
-        ways.append(f"leave out with {option('drop', wrong)}")
+        ways.append(f"leave columns out with {option('drop', wrong)}")
     raise DataError(
         f"{score} needs {kind} columns, but {enumerate_names(wrong)} "
-        f"{'is' if len(wrong) == 1 else 'are'} {other}: {', '.join(ways)}, or choose another score."
+        f"{'is' if len(wrong) == 1 else 'are'} {other}: "
+        f"{enumerate_items([*ways, 'choose another score'], ', or ')}."
     )
 
 
@@ -37,15 +40,26 @@ def refuse_mixture(data: Dataset, what: str) -> None:
     if data.is_continuous or data.is_categorical:
         return
     continuous, categorical = data.columns_of("continuous"), data.columns_of("categorical")
-    rarer = min(continuous, categorical, key=len)
-    other = "categorical" if rarer is continuous else "continuous"
+    rarer = min(categorical, continuous, key=len)
+    ways = [*_readings(data, "continuous"), *_readings(data, "categorical"), _CUT]
+    ways += [f"leave columns out, as with {option('drop', rarer)}", "give a CustomScore"]
     raise DataError(
         f"{what}, and the table has continuous columns ({enumerate_names(continuous)}) and "
-        f"categorical ones ({enumerate_names(categorical)}): read columns as the other kind, as "
-        f"with {option(other, rarer)}, cut the continuous ones into levels with "
-        "discretize={'all': 3} (--discretize all:3), leave columns out, as with "
-        f"{option('drop', rarer)}, or give a CustomScore."
+        f"categorical ones ({enumerate_names(categorical)}): "
+        f"{enumerate_items(ways, ', or ')}."
     )
+
+
+def _readings(data: Dataset, kind: Kind) -> list[str]:
+    """How columns can be read as the other kind: levels that are numbers, and whole numbers."""
+    able = []
+    for v, (name, levels) in enumerate(zip(data.names, data.levels, strict=True)):
+        column = data.values[:, v]
+        if kind == "continuous" and levels is not None and parse_numbers(levels) is not None:
+            able.append(name)
+        if kind == "categorical" and levels is None and (column == np.floor(column)).all():
+            able.append(name)
+    return [f"read whole numbers as {kind} with {option(kind, able)}"] if able else []
 
 
 def refuse_degenerate(data: Dataset, score: str, allowed: bool) -> None:
