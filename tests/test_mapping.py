@@ -233,7 +233,7 @@ def test_progress_is_reported() -> None:
         ({"method": "exact", "memory_limit": 1e6}, TooLargeError, "method='search'"),
         ({"seed": -1}, OptionError, "a seed is a whole number"),
         ({"required": [("asia", "no")]}, OptionError, "'no'"),
-        ({"score": "bge"}, DataError, "BGe needs numeric"),
+        ({"score": "bge"}, DataError, "BGe needs continuous"),
     ],
 )
 def test_bad_options(options: dict, error: type[Exception], message: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from outpoint.data import Dataset, simulate
+    from outpoint.data import Dataset, load_dataset, simulate
     from outpoint.data import bundled as datasets
     from outpoint.errors import (
         CheckpointError,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from outpoint.scores import BIC, BDeu, BGe, CustomScore, Knowledge
 
 _HOMES = {
-    "outpoint.data": ("Dataset", "simulate"),
+    "outpoint.data": ("Dataset", "load_dataset", "simulate"),
     "outpoint.errors": (
         "CheckpointError",
         "DataError",
@@ -114,6 +114,7 @@ __all__ = [
     "find_map",
     "learn",
     "load",
+    "load_dataset",
     "log_score",
     "plots",
     "random_dag",

@@ -10,7 +10,7 @@ from tests.cli.conftest import NUMBERS, Run, listing, table
 WIDE = table(",".join(f"v{i}" for i in range(40)), np.random.default_rng(1).normal(size=(50, 40)))
 TWICE = np.column_stack([NUMBERS, NUMBERS[:, 2]])
 CONSTANT = np.column_stack([NUMBERS, np.full(30, 2.5)])
-MIXED = "x,y,z\n" + "".join(f"{i / 7:.3f},{'uvw'[i % 3]},{i % 2 + 0.5}\n" for i in range(12))
+MIXED = "x,y,z\n" + "".join(f"{i / 7:.3f},{'uvw'[i % 3]},{i % 2}\n" for i in range(12))
 
 # the content of the file, then fragments that the message must contain
 BAD_FILES: dict[str, tuple[str | bytes, list[str]]] = {
@@ -21,25 +21,28 @@ BAD_FILES: dict[str, tuple[str | bytes, list[str]]] = {
     "infinite": ("a,b\n1.5,2\n3,inf\n", ["'b'", "infinite", "row 2", "correct"]),
     "text among numbers": (
         "a,b\n1.5,2\n3,oops\n4,5\n",
-        ["text in a numeric column", "'b'", "'oops'", "--type b=categorical"],
+        ["text in a numeric column", "'b'", "'oops'", "--categorical b"],
     ),
     "hint for a difficult name": (
         "a,it is\n1.5,2\n3,oops\n4,5\n",
-        ["--type 'it is=categorical'"],
+        ["--categorical 'it is'"],
     ),
     "constant": (table("a,b,c,d,e", CONSTANT), ["'e'", "constant", "--allow-degenerate"]),
     "identical": (
         table("a,b,c,d,e", TWICE),
-        ["'c' and 'e' are identical", "BGe stays defined", "tell the two apart", "drop one"],
+        ["'c' and 'e' are identical", "BGe stays defined", "tell the two apart", "--drop e"],
     ),
     "duplicate names": ("a,b,a\n1.5,2,3\n4,5,6\n", ["'a' occurs more than once", "rename"]),
     "fewer rows than columns": (
         table(rows=NUMBERS[:3]),
         ["fewer rows (3) than columns (4)", "--allow-degenerate"],
     ),
-    "latin-1": ("größe,b\n1.5,2\n".encode("latin-1"), ["bad.csv", "not UTF-8", "save it"]),
+    "identifier and dates": (
+        "id,day,x,y\n" + "".join(f"{i + 100},2024-01-{i + 1},{i / 7},{i / 3}\n" for i in range(20)),
+        ["'id' holds a different value in every row", "'day' holds dates", "--drop id,day"],
+    ),
     "binary": (bytes(range(128)) * 3, ["bad.csv", "not a text file"]),
-    "mixed": (MIXED, ["'x'", "'y'", "numeric", "categorical", "drop or recode"]),
+    "mixed": (MIXED, ["'x'", "'y' and 'z'", "--continuous z", "--discretize", "--drop x"]),
     "short row": ("a,b\n1.5,2\n3\n", ["Line 3", "1 field", "the header has 2"]),
     "long row": ("a,b\n1.5,2\n3,4,5\n", ["Line 3", "3 fields", "the header has 2"]),
     "no header": ("1.5,2\n3,4\n", ["header row", "names"]),
@@ -77,14 +80,23 @@ BAD_OPTIONS = {
     "directory": (["."], ["'.' is a directory", "data file"]),
     "method": (["--method", "magic"], ["unknown method 'magic'", "auto, exact"]),
     "score": (["--score", "aic"], ["unknown score 'aic'", "auto, bge, bdeu"]),
-    "score of the other kind": (["--score", "bdeu"], ["BDeu needs categorical", "'a'", "numeric"]),
-    "bge of categories": (["asia", "--score", "bge"], ["BGe needs numeric", "'asia'"]),
+    "score of the other kind": (
+        ["--score", "bdeu"],
+        ["BDeu needs categorical", "'a'", "continuous"],
+    ),
+    "bge of categories": (["asia", "--score", "bge"], ["BGe needs continuous", "'asia'"]),
     "structure prior": (["--structure-prior", "flat"], ["'flat'", "uniform, fair"]),
-    "type": (["--type", "real"], ["'real' is unknown", "'continuous' or 'categorical'"]),
-    "type of a column": (["--type", "a=real"], ["'real' is unknown"]),
-    "type of no column": (["--type", "zz=continuous"], ["'zz'", "not in the data", "'a', 'b'"]),
-    "two kinds": (["--type", "continuous", "--type", "categorical"], ["--type", "COLUMN=KIND"]),
-    "type of bundled": (["asia", "--type", "categorical"], ["types", "leave the options out"]),
+    "kind of no column": (["--continuous", "zz"], ["'zz'", "not a column", "'a', 'b'"]),
+    "two kinds": (["--continuous", "a", "--categorical", "a,b"], ["'a'", "both"]),
+    "no names": (["--drop", " , "], ["--drop is a list of columns"]),
+    "all dropped": (["--drop", "a,b,c"], ["one column ('d')", "at least two"]),
+    "cut without levels": (["--discretize", "a"], ["COLUMN:K", "'a'"]),
+    "cut into words": (["--discretize", "a:three"], ["COLUMN:K", "'a:three'"]),
+    "cut into one": (["--discretize", "a:1"], ["'a'", "from 2"]),
+    "decimal mark": (["--decimal", ";"], ["'.' or ','"]),
+    "missing": (["--missing", "impute"], ["'refuse' or 'drop'", "'impute'"]),
+    "decimal of bundled": (["asia", "--decimal", ","], ["decimal", "leave the options out"]),
+    "old option": (["--type", "continuous"], ["no such option", "--type"]),
     "separator": (["--separator", "ab"], ["'ab'", "one character"]),
     "wrong separator": (["--separator", ";"], ["one column", "'a,b,c,d'"]),
     "required cycle": (

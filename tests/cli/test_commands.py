@@ -78,9 +78,10 @@ def test_help_names_every_option(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     out = without_colours(run("learn", "-h").out)
     for option in (
         *("--out", "--overwrite", "--quiet", "--json", "--method", "--score", "--max-parents"),
-        *("--seed", "--standardize", "--equivalent-sample-size", "--type", "--separator"),
-        *("--structure-prior", "--knowledge", "--edge-prior", "--forbid", "--require", "--tier"),
-        *("--root", "--allow-degenerate"),
+        *("--seed", "--standardize", "--equivalent-sample-size", "--separator"),
+        *("--columns", "--drop", "--categorical", "--continuous", "--discretize", "--decimal"),
+        *("--missing", "--structure-prior", "--knowledge", "--edge-prior", "--forbid"),
+        *("--require", "--tier", "--root", "--allow-degenerate"),
     ):
         assert option in out
 
@@ -103,7 +104,8 @@ def test_data_set_as_csv(run: Run, name: str) -> None:
     assert printed == Path("copy.csv").read_text()
     from outpoint.data import load_dataset
 
-    assert load_dataset("copy.csv") == op.datasets.load(name)
+    kind = "continuous" if name == "boston" else "categorical"
+    assert load_dataset("copy.csv", **{kind: "all"}) == op.datasets.load(name)
 
 
 def test_data_set_refusals(run: Run) -> None:

@@ -279,28 +279,55 @@ def test_equivalent_sample_size(run: Run) -> None:
     assert summary["log_evidence"] != pytest.approx(op.learn("asia").log_evidence, abs=1)
 
 
-def test_types(run: Run) -> None:
+def test_kinds_of_columns(run: Run) -> None:
     codes = (NUMBERS > 0).astype(int) + 1
     Path("codes.csv").write_text(table(rows=codes))
     assert learn_json(run, "codes.csv")["score"] == "bdeu"
-    assert learn_json(run, "codes.csv", "--type", "continuous")["score"] == "bge"
-    half = ["--type", "a=categorical", "--type", "b=categorical"]
-    assert learn_json(run, "codes.csv", *half)["score"] == "bdeu"
-    mixed = run("learn", "codes.csv", *half, "--type", "c=continuous")
+    assert learn_json(run, "codes.csv", "--continuous", "all")["score"] == "bge"
+    assert learn_json(run, "codes.csv", "--continuous", "a,b", "--continuous", "c,d")["score"] == (
+        "bge"
+    )
+    mixed = run("learn", "codes.csv", "--continuous", "c")
     assert mixed.code == 2
-    assert "mixes numeric columns" in mixed.err
-    Path("codes.csv").write_text(table("a=b,b,c,d", rows=codes))
-    assert run("learn", "codes.csv", "--type", "a=b=categorical").code == 0
+    assert "continuous columns ('c')" in mixed.err
+    Path("codes.csv").write_text(table('"a,b",b,c,d', rows=codes))
+    assert run("learn", "codes.csv", "--continuous", '"a,b",b,c,d').code == 0
+
+
+def test_reading_options_are_those_of_python(run: Run) -> None:
+    rows = NUMBERS.round(1).astype(str)
+    rows[3, 1] = "NA"
+    Path("data.tsv").write_text(table(rows=rows, separator="\t").replace(".", ","))
+    words = ["--decimal", ",", "--missing", "drop", "--drop", "d", "--discretize", "a:2,b:3"]
+    outcome = run("learn", "data.tsv", *words, "--discretize", "c:2", "--out", "run")
+    assert outcome.code == 0, outcome.err
+    expected = op.data.load_dataset(
+        "data.tsv", decimal=",", missing="drop", drop=["d"], discretize={"a": 2, "b": 3, "c": 2}
+    )
+    assert expected.cardinalities.tolist() == [2, 3, 2]
+    assert op.load("run").info.fingerprint == expected.fingerprint()
+    assert "data.tsv: 29 observations of 3 categorical variables" in outcome.out
+    assert "1 of 30 rows had missing values and were dropped" in outcome.out
+
+
+def test_every_command_that_reads_data_has_the_same_options(run: Run) -> None:
+    for command in ("learn", "map", "score", "report"):
+        shown = without_colours(run(command, "--help").out)
+        for option in ("columns", "drop", "categorical", "continuous", "discretize", "decimal"):
+            assert f"--{option}" in shown, (command, option)
+        assert "--missing" in shown
+        assert "--separator" in shown
 
 
 @pytest.mark.parametrize(
     "rows",
     [
         np.column_stack([NUMBERS, NUMBERS[:, 0]]),
+        np.column_stack([NUMBERS, 32 + 1.8 * NUMBERS[:, 0]]),
         np.column_stack([NUMBERS, np.ones(30)]),
         np.column_stack([NUMBERS, NUMBERS[::-1, 0]])[:4],
     ],
-    ids=["identical", "constant", "few rows"],
+    ids=["identical", "linear copy", "constant", "few rows"],
 )
 def test_allow_degenerate(run: Run, rows: np.ndarray) -> None:
     Path("odd.csv").write_text(table("a,b,c,d,e", rows))

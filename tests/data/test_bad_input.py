@@ -21,9 +21,11 @@ BAD_FILES: dict[str, tuple[bytes, list[str]]] = {
     "bom only": (b"\xef\xbb\xbf", ["is empty"]),
     "header only": (b"a,b,c\n", ["header but no data rows"]),
     "one column": (b"a\n1\n2\n", ["one column ('a')", "at least two variables", "separator="]),
-    "unusual separator": (b"a|b\n1|2\n", ["one column ('a|b')", "separator="]),
+    "unusual separator": (b"a^b\n1^2\n", ["one column ('a^b')", "separator="]),
     "duplicate": (b"a,b,a\n1,2,3\n", ["'a' occurs more than once", "rename"]),
-    "row numbers": (b",a,b\n1,2,3\n", ["Column 1 has no name", "row numbers"]),
+    "no name": (b"a,,b\n1,2,3\n", ["Column 2 has no name", "name all columns"]),
+    "no names": (b"a,,,b\n1,2,3,4\n", ["Columns 2 and 3 have no name"]),
+    "no row names": (b",a,b\n1,2,3\n1,3,4\n", ["Column 1 has no name"]),
     "no header": (b"1.5,2,3\n1,2,3\n", ["header row", "first row"]),
     "no header, whole": (b"3 1 2\n1 2 3\n", ["header row"]),
     "short row": (b"a,b,c\n1,2,3\n\n1,2\n", ["Line 4", "2 fields", "header has 3"]),
@@ -31,20 +33,25 @@ BAD_FILES: dict[str, tuple[bytes, list[str]]] = {
     "single field": (b"a,b\n1,2\nend of file\n", ["Line 3", "1 field,"]),
     "broken quote": (b'a,b\n1,"2\n3,4\n', ["Line ", "quotes"]),
     "text after quote": (b'a,b\n"1"x,2\n', ["Line 2", "quotes"]),
-    "latin-1": ("größe,b\n1,2\n".encode("latin-1"), ["not UTF-8", "byte 3", "save it as"]),
-    "utf-16": ("a,b\n1,2\n".encode("utf-16"), ["not UTF-8"]),
+    "neither UTF-8 nor Windows-1252": (b"gr\x81\xff,b\n1,2\n", ["not a text file", "UTF-8"]),
+    "broken utf-16": ("a,b\n1,2\n".encode("utf-16")[:-1], ["not a text file"]),
     "binary": (b"a,b\n1\x00,2\n", ["not a text file"]),
-    "decimal comma": (b"a;b\n1;1,5\n2;2,25\n", ["'b'", "decimal comma", "row 1 (line 2)", "'1,5'"]),
+    "decimal comma": (
+        b"a\tb\n1\t1,5\n2\t2,25\n",
+        ["'b' has '1,5' in row 1 (line 2)", "--decimal ,"],
+    ),
+    "decimal commas and points": (b"a;b\n1.5;1,5\n2;2,25\n", ["'b' has '1,5'", "--decimal ,"]),
+    "thousands": (b"a;b\n1;1,500\n2;2,250\n", ["commas in numbers", "'b'", "separate thousands"]),
     "text among numbers": (
         b"a,b\n1,2\n3,4\n\noops,4\n",
-        ["text in a numeric column", "'a'", "'oops'", "row 3 (line 5)", '{"a": "categorical"}'],
+        ["text in a numeric column", "'a'", "'oops'", "row 3 (line 5)", 'categorical=["a"]'],
     ),
     "text in half": (b"a,b\n1,2\nx,4\n", ["text in a numeric column", "'x'", "row 2"]),
     "infinite": (b"a,b\n1,2\n3,-inf\n", ["'b'", "infinite", "row 2 (line 3)", "'-inf'"]),
     "overflow": (b"a,b\n1e999,2\n3,4\n", ["'a'", "infinite", "'1e999'"]),
     "several missing": (
         b"a,b\n1,2\n,3\n3,4\nNA,5\n",
-        ["'a'", "2 missing values", "first in row 2 (line 3)", "drop these rows or impute"],
+        ["'a'", "2 missing values", "first in row 2 (line 3)", "drop 2 rows of 4", "impute"],
     ),
     "missing among text": (b"a,b\nx,1\n?,1\ny,1\n", ["'a'", "1 missing value, in row 2", "'?'"]),
     "none among text": (b"a,b\nmild,1\nNone,1\n", ["'a'", "1 missing value", "rename 'None'"]),
@@ -68,21 +75,28 @@ def test_bad_file(tmp_path: Path, content: bytes, fragments: list[str]) -> None:
 
 
 MARKERS = ["", "  ", "NA", "na", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", " NA "]
+MARKERS += [".", "-", "#N/A", "<NA>", "NaT"]
 
 
 @pytest.mark.parametrize("marker", MARKERS)
-@pytest.mark.parametrize("types", [None, "continuous", "categorical"])
-def test_every_marker_is_missing(tmp_path: Path, marker: str, types: str | None) -> None:
+@pytest.mark.parametrize("kind", [None, "continuous", "categorical"])
+def test_every_marker_is_missing(tmp_path: Path, marker: str, kind: str | None) -> None:
     path = tmp_path / "data.csv"
     path.write_text(f"a,b\n{ROWS}{marker},1\n")
     with pytest.raises(DataError, match=r"'a' has 1 missing value, in row 6 \(line 7\)"):
-        load_dataset(path, types=types)
+        load_dataset(path, **({kind: ["a"]} if kind else {}))
 
 
 def test_words_that_contain_a_marker_are_not_missing(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
-    path.write_text("a,b\nNAB,1\nnone of these,2\n")
-    assert load_dataset(path).levels[0] == ("NAB", "none of these")
+    path.write_text("a,b\nNAB,1\nnone of these,2\nnone,1\n")
+    assert load_dataset(path).levels[0] == ("NAB", "none", "none of these")
+
+
+def test_a_minus_beside_a_plus_is_an_answer(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("rhesus,b\n+,1\n-,2\n+,1\n")
+    assert load_dataset(path).levels[0] == ("+", "-")
 
 
 def test_missing_file() -> None:
@@ -115,10 +129,10 @@ def test_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "data.csv"
     path.write_text("a,b\n1,2\n")
 
-    def refuse(self: Path) -> bytes:
+    def refuse(self: Path, mode: str) -> None:
         raise PermissionError(13, "Permission denied", str(self))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(DataError, match=r"not allowed to read .* check its permissions"):
         load_dataset(path)
 
@@ -143,7 +157,10 @@ BAD_MEMORY = {
     "complex": (np.ones((2, 2), dtype=complex), ["'x1'", "complex128"]),
     "array one column": (np.ones((3, 1)), ["one column", "at least two variables"]),
     "array no rows": (np.ones((0, 3)), ["no rows"]),
-    "array nan": (np.array([[1, 2], [3, nan], [nan, nan]]), ["'x1'", "1 missing", "row 3"]),
+    "array nan": (
+        np.array([[1, 2], [3, nan], [nan, nan]]),
+        ["2 of 3 rows", "'x1' (1)", "'x2' (2)"],
+    ),
     "array inf": (np.array([[1, 2], [3, np.inf]]), ["'x2'", "infinite", "row 2"]),
     "array masked": (
         np.ma.masked_equal(np.array([[1, 2], [3, 4]]), 4),
@@ -175,9 +192,9 @@ BAD_MEMORY = {
     ),
     "pandas numbers as text": (
         pd.DataFrame({"a": ["1.5", "2"], "b": 1}),
-        ["'a'", "numbers stored as text", "types"],
+        ["'a'", "numbers stored as text", "--continuous a", "--categorical a"],
     ),
-    "pandas dates": (pd.DataFrame({"d": DATES, "b": 1}), ["'d'", "datetime", "drop"]),
+    "pandas dates": (pd.DataFrame({"d": DATES, "b": 1}), ["'d'", "dates", "datetime", "--drop d"]),
     "pandas duplicate": (
         pd.DataFrame([[1, 2]], columns=["a", "a"]),
         ["'a' occurs more than once"],
@@ -208,19 +225,29 @@ def test_bad_data_in_memory(data: object, fragments: list[str]) -> None:
 ARRAY = np.array([[2, 3], [0, 1], [1, 2]])
 DATASET = Dataset(("a", "b"), [[1, 2]])
 BAD_OPTIONS = {
-    "unknown column": (ARRAY, {"types": {"z": "continuous"}}, ["'z'", "not in the data", "'x1'"]),
-    "unknown kind": (ARRAY, {"types": {"x1": "real"}}, ["'real'", "'continuous'"]),
-    "unknown kind for all": (ARRAY, {"types": "discrete"}, ["'discrete'", "'categorical'"]),
-    "kind of another type": (ARRAY, {"types": 5}, ["5", "'categorical'"]),
+    "unknown column": (ARRAY, {"continuous": ["z"]}, ["'z'", "not a column", "'x1' and 'x2'"]),
+    "unknown columns": (ARRAY, {"drop": ["z", "y"]}, ["'z' and 'y'", "are not columns"]),
+    "misspelt column": (ARRAY, {"columns": ["x1", "x22"]}, ["'x22'", "did you mean"]),
+    "both kinds": (ARRAY, {"categorical": "x1", "continuous": ["x1"]}, ["'x1'", "both"]),
+    "cut category": (ARRAY, {"categorical": "x1", "discretize": {"x1": 3}}, ["'x1'", "both"]),
+    "read and dropped": (ARRAY, {"columns": ["x1", "x2"], "drop": "x2"}, ["'x2'", "both"]),
+    "named twice": (ARRAY, {"columns": ["x1", "x1"]}, ["'x1'", "more than once"]),
+    "no columns": (ARRAY, {"columns": []}, ["no column", "at least two"]),
+    "not names": (ARRAY, {"drop": 5}, ["drop is a list of column names", "5"]),
+    "one level": (ARRAY, {"discretize": {"x1": 1}}, ["'x1'", "from 2", "not 1"]),
+    "levels without a column": (ARRAY, {"discretize": 3}, ["dictionary", "not 3"]),
+    "decimal mark": (ARRAY, {"decimal": ";"}, ["decimal is '.' or ','"]),
+    "missing": (ARRAY, {"missing": "impute"}, ["missing is 'refuse' or 'drop'", "'impute'"]),
+    "decimal mark in memory": (ARRAY, {"decimal": ","}, ["decimal", "files only"]),
     "separator in memory": (ARRAY, {"separator": ","}, ["separator", "files only"]),
     "long separator": ("asia", {"separator": "||"}, ["'||'", "one character"]),
     "empty separator": ("asia", {"separator": ""}, ["''", "one character"]),
     "letter separator": ("asia", {"separator": "a"}, ["'a'", "one character"]),
-    "types of a Dataset": (DATASET, {"types": "continuous"}, ["Dataset already"]),
-    "types of bundled data": ("asia", {"types": "continuous"}, ["Dataset already"]),
+    "separator of a Dataset": (DATASET, {"separator": ","}, ["separator", "Dataset already"]),
+    "decimal of bundled data": ("asia", {"decimal": ","}, ["decimal", "Dataset already"]),
     "continuous with cardinality row": (
         ARRAY,
-        {"cardinality_row": True, "types": {"x2": "continuous"}},
+        {"cardinality_row": True, "continuous": ["x2"]},
         ["'x2'", "cardinality row"],
     ),
 }
@@ -256,10 +283,10 @@ def test_bad_cardinality_row(rows: list, fragments: list[str]) -> None:
 
 def test_text_levels_cannot_be_continuous() -> None:
     frame = pd.DataFrame({"a": pd.Categorical(["x", "y"]), "b": [1.5, 2]})
-    with pytest.raises(DataError, match=r"'a' cannot be continuous: its levels \(x, y\)"):
-        load_dataset(frame, types="continuous")
+    with pytest.raises(DataError, match=r"cannot be continuous: 'a' \(x, y\)"):
+        load_dataset(frame, continuous="all")
 
 
 def test_text_cannot_be_continuous() -> None:
     with pytest.raises(DataError, match=r"'x1' has 'p' in row 1"):
-        load_dataset([["p", 1], ["q", 2], ["r", 3]], types={"x1": "continuous"})
+        load_dataset([["p", 1], ["q", 2], ["r", 3]], continuous="x1")

@@ -26,7 +26,11 @@ def test_basic_properties() -> None:
     assert not ds.is_continuous
     assert not ds.is_categorical
     assert Dataset(("a", "b"), [[1, 2]]).is_continuous
-    assert repr(ds) == "Dataset('memory': 2 observations of 3 mixed variables)"
+    assert ds.columns_of("categorical") == ("a", "c")
+    assert ds.columns_of("continuous") == ("b",)
+    size = "2 observations of 3 variables: 1 continuous (b), 2 categorical"
+    assert repr(ds) == f"Dataset('memory': {size})"
+    assert ds.select(["a", "c"]).describe() == "2 observations of 2 categorical variables"
 
 
 def test_values_are_a_read_only_copy() -> None:
@@ -87,11 +91,17 @@ def test_refused(arguments: tuple, message: str) -> None:
         Dataset(*arguments)
 
 
+def test_a_few_columns_of_the_rarer_kind_are_named() -> None:
+    names = tuple(f"v{i}" for i in range(20))
+    ds = Dataset(names, np.zeros((2, 20)), (YES_NO,) * 7 + (None,) * 13)
+    assert ds.describe().endswith("13 continuous, 7 categorical (v0, v1, v2, v3, v4 and 2 more)")
+
+
 def test_constant_and_identical_columns_are_data() -> None:
     values = [[1, 5, 1, 5, 0], [1, 6, 1, 6, 0]]
     ds = Dataset(("a", "b", "c", "d", "e"), values)
     assert ds.constant_columns == ("a", "c", "e")
-    assert ds.identical_columns == (("a", "c"), ("b", "d"))
+    assert ds.copied_columns == (("a", "c"), ("b", "d"))
 
 
 def test_fewer_rows_than_columns_are_data() -> None:
@@ -100,12 +110,12 @@ def test_fewer_rows_than_columns_are_data() -> None:
 
 def test_columns_of_different_kind_are_not_identical() -> None:
     ds = Dataset(("a", "b", "c"), [[0, 0, 0], [1, 1, 1]], (None, YES_NO, ("x", "y")))
-    assert ds.identical_columns == (("b", "c"),)
+    assert ds.copied_columns == (("b", "c"),)
 
 
 def test_negative_zero_is_zero() -> None:
     ds = Dataset(("a", "b"), [[0.0, -0.0], [1, 1]])
-    assert ds.identical_columns == (("a", "b"),)
+    assert ds.copied_columns == (("a", "b"),)
     assert ds.fingerprint() == Dataset(("a", "b"), [[0, 0], [1, 1]]).fingerprint()
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from outpoint.data import Dataset, load_dataset
+from outpoint.errors import DataError
 
 CONTINUOUS = [[0.5, 2.0, 3.0], [1.5, -1e-7, 4.0], [1e10, 0.1, 5.0]]
 SEPARATORS = {"comma": ",", "tab": "\t", "semicolon": ";", "space": " ", "blanks": "   "}
@@ -49,9 +50,9 @@ def test_separators_and_line_endings(load, separator: str, ending: str) -> None:
 
 
 def test_old_line_endings_bom_blank_lines_and_no_final_newline(load) -> None:
-    expected = Dataset(("é", "b"), [[0.5, 1], [1.5, 2]])
-    assert load("é b\r0.5 1\r1.5 2") == expected
-    assert load("\ufeffé,b\n\n0.5,1\n   \n1.5,2") == expected
+    expected = Dataset(("é", "b"), [[0.5, 1], [1.5, 2.5]])
+    assert load("é b\r0.5 1\r1.5 2.5") == expected
+    assert load("\ufeffé,b\n\n0.5,1\n   \n1.5,2.5") == expected
 
 
 def test_gzip(tmp_path: Path) -> None:
@@ -102,25 +103,92 @@ def test_counting_header_is_a_header(load, first: int) -> None:
     assert load(f"{header}\n5 6 7\n6 5 7\n").names == tuple(header.split())
 
 
+class TestAroundTheTable:
+    """Row names, trailing separators and comments: left out, and never taken for data."""
+
+    EXPECTED = Dataset(("x", "y"), [[0.5, 2.5], [1.5, 7.5], [4.5, 3.5]])
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "x,y\n0.5,2.5,\n1.5,7.5,\n4.5,3.5,\n",
+            "x,y,\n0.5,2.5,\n1.5,7.5,\n4.5,3.5,\n",
+            "x,y,,\n0.5,2.5\n1.5,7.5\n4.5,3.5\n",
+            "x,y\n0.5,2.5,,\n1.5,7.5\n4.5,3.5,\n",
+            ",x,y\n1,0.5,2.5\n2,1.5,7.5\n3,4.5,3.5\n",
+            "x y\nann 0.5 2.5\nbob 1.5 7.5\neve 4.5 3.5\n",
+            "x y\n3 0.5 2.5\n7 1.5 7.5\n8 4.5 3.5\n",
+            "x,y\n1,0.5,2.5\n2,1.5,7.5\n3,4.5,3.5\n",
+            "# about\nx,y\n0.5,2.5\n# a remark\n1.5,7.5\n4.5,3.5\n",
+            "# x y\n0.5 2.5\n1.5 7.5\n4.5 3.5\n",
+        ],
+    )
+    def test_left_out(self, load, text: str) -> None:
+        assert load(text) == self.EXPECTED
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("id,x,\n1,0.5,2.5\n2,1.5,7.5\n3,4.5,3.5\n", "Column 3 has no name"),
+            ("x,y\n70,5,a\n81,2,b\n", "Line 2 .* has 3 fields"),
+            ("x y\n7 0.5 2.5\n3 1.5 7.5\n", "Line 2 .* has 3 fields"),
+            ("x y\nann 0.5 2.5\nann 1.5 7.5\n", "Line 2 .* has 3 fields"),
+            (",x,y\n1,0.5,2.5\n1,1.5,7.5\n", "Column 1 has no name"),
+        ],
+    )
+    def test_not_mistaken(self, load, text: str, message: str) -> None:
+        with pytest.raises(DataError, match=message):
+            load(text)
+
+    def test_a_cell_can_begin_like_a_comment(self, load) -> None:
+        ds = load("colour,x\n#f00,0.5\n#0f0,1.5\n#f00,2.5\n")
+        assert ds.levels[0] == ("#0f0", "#f00")
+
+    def test_lines_are_counted_from_the_beginning(self, load) -> None:
+        with pytest.raises(DataError, match=r"row 2 \(line 5\)"):
+            load("sep=,\n# about\nx,y\n0.5,1.5\ninf,1.5\n")
+        with pytest.raises(DataError, match=r"row 2 \(line 4\)"):
+            load("# about\n# x y\n0.5 1.5\ninf 1.5\n")
+
+
 class TestKinds:
     """The rules that decide what a column is."""
 
-    def test_whole_numbers_next_to_decimals_are_continuous(self, load) -> None:
-        assert load("a,b\n0,0.5\n1,2\n").is_continuous
+    def test_the_kind_of_a_column_does_not_depend_on_others(self, load) -> None:
+        assert load("a,b\n0,0.5\n1,2\n").kinds == ("categorical", "continuous")
+        rows = "".join(f"{i % 5},{i}.5,{i % 2},{i * i}\n" for i in range(30))
+        kinds = ("categorical", "continuous", "categorical", "continuous")
+        assert load(f"likert,x,sex,count\n{rows}").kinds == kinds
 
     def test_whole_numbers_alone_are_categorical(self, load) -> None:
         ds = load("a,b\n10,-1\n9,1.0\n10,1\n")
         assert ds.levels == (("9", "10"), ("-1", "1"))
         assert ds.codes.tolist() == [[1, 0], [0, 1], [1, 1]]
 
-    @pytest.mark.parametrize(("distinct", "kind"), [(20, "categorical"), (21, "continuous")])
-    def test_many_whole_numbers_are_continuous(self, load, distinct: int, kind: str) -> None:
-        rows = "\n".join(f"{i},{i % 2}" for i in range(distinct))
-        assert load(f"a,b\n{rows}\n").kinds == (kind, kind)
+    @pytest.mark.parametrize(
+        ("distinct", "rows", "kind"),
+        [
+            (12, 24, "categorical"),
+            (13, 500, "continuous"),
+            (12, 23, "continuous"),
+            (3, 6, "categorical"),
+            (3, 5, "continuous"),
+            (2, 2, "categorical"),
+        ],
+    )
+    def test_few_distinct_whole_numbers_are_categorical(
+        self, load, distinct: int, rows: int, kind: str
+    ) -> None:
+        text = "".join(f"{5 * (i % distinct)},{i % 2}\n" for i in range(rows))
+        assert load(f"a,b\n{text}").kinds == (kind, "categorical")
+
+    def test_a_constant_takes_the_kind_of_the_others(self, load) -> None:
+        assert load("a,b\n3,0.5\n3,2\n").is_continuous
+        assert load("a,b\n3,1\n3,2\n").is_categorical
 
     def test_text_next_to_decimals_stays_mixed(self, load) -> None:
         ds = load("a,b,c\nx,0.5,1\ny,1,2\n")
-        assert ds.kinds == ("categorical", "continuous", "continuous")
+        assert ds.kinds == ("categorical", "continuous", "categorical")
 
     def test_text_next_to_whole_numbers_is_categorical(self, load) -> None:
         assert load("a,b\nx,1\ny,2\n").is_categorical
@@ -139,27 +207,82 @@ class TestKinds:
     def test_python_number_syntax_is_text(self, load) -> None:
         assert load("a,b\n1_0,1\n2_0,2\n").levels[0] == ("1_0", "2_0")
 
-    def test_types_for_all(self, load) -> None:
+    def test_all(self, load) -> None:
         text = "a,b\n0,1\n1,0\n"
-        assert load(text, types="continuous") == Dataset(("a", "b"), [[0, 1], [1, 0]])
-        assert load("a,b\n0.5,1\n1,0\n", types="categorical").levels == (("0.5", "1"), ("0", "1"))
+        assert load(text, continuous="all") == Dataset(("a", "b"), [[0, 1], [1, 0]])
+        ds = load("a,b\n0.5,1\n1,0\n", categorical="all")
+        assert ds.levels == (("0.5", "1"), ("0", "1"))
 
-    def test_types_for_one_column_decide_for_the_undecided(self, load) -> None:
-        assert load("a,b,c\n0,1,2\n1,0,2\n", types={"b": "continuous"}).is_continuous
+    def test_a_named_column_overrules_all(self, load) -> None:
+        ds = load("a,b,c\n0,1,2\n1,0,3\n", continuous="all", categorical=["b"])
+        assert ds.kinds == ("continuous", "categorical", "continuous")
 
-    def test_types_for_one_column_leave_the_others(self, load) -> None:
-        ds = load("a,b\n0,0.5\n1,1\n", types={"a": "categorical"})
-        assert ds.kinds == ("categorical", "continuous")
-        assert load("a,b\n0,0.5\n1,1\n", types={"b": "categorical"}).is_categorical
+    def test_all_can_be_a_column(self, load) -> None:
+        ds = load("all,b\n0,1\n1,0\n", continuous="all")
+        assert ds.kinds == ("continuous", "categorical")
 
-    def test_types_allow_text_among_numbers(self, load) -> None:
-        ds = load("a,b\n1,1\n2,2\n10+,1\n", types={"a": "categorical"})
+    def test_declared_columns_leave_the_others(self, load) -> None:
+        assert load("a,b,c\n0,1,2\n1,0,3\n", continuous=["b"]).columns_of("continuous") == ("b",)
+        assert load("a,b\n0,0.5\n1,1\n", categorical=["b"]).is_categorical
+
+    def test_declared_categories_allow_text_among_numbers(self, load) -> None:
+        ds = load("a,b\n1,1\n2,2\n10+,1\n", categorical=["a"])
         assert ds.levels[0] == ("1", "2", "10+")
 
-    def test_types_make_truth_values_and_number_levels_continuous(self) -> None:
+    def test_truth_values_and_number_levels_can_be_continuous(self) -> None:
         frame = pd.DataFrame({"a": [True, False], "b": pd.Categorical([2.5, 1], [2.5, 1.0])})
-        ds = load_dataset(frame, types="continuous")
+        ds = load_dataset(frame, continuous="all")
         assert ds.values.tolist() == [[1, 2.5], [0, 1]]
+
+    def test_leading_zeros_make_codes(self, load) -> None:
+        ds = load("zip,b\n01067,1.5\n80331,2\n1067,3\n01067,4\n")
+        assert ds.levels[0] == ("01067", "1067", "80331")
+        assert load("a,b\n0,1.5\n1,2\n0.5,3\n").kinds[0] == "continuous"
+
+
+LARGE = [2**53, 2**53 + 1, 2**53, 2**53 + 1]
+SECOND = [0.5, 1.5, 2.5, 4.0]
+PAIRS = [[value, other] for value, other in zip(LARGE, SECOND, strict=True)]
+LARGE_SOURCES = {
+    "list": PAIRS,
+    "objects": np.array(PAIRS, dtype=object),
+    "pandas": pd.DataFrame({"x1": LARGE, "x2": SECOND}),
+    "pandas nullable": pd.DataFrame({"x1": pd.array(LARGE, dtype="Int64"), "x2": SECOND}),
+    "polars": pl.DataFrame({"x1": LARGE, "x2": SECOND}),
+    "integers": np.column_stack([LARGE, [0, 1, 0, 1]]),
+}
+
+
+class TestLargeIntegers:
+    """Labels beyond what doubles hold stay apart, whatever they come from."""
+
+    @pytest.mark.parametrize("data", LARGE_SOURCES.values(), ids=LARGE_SOURCES.keys())
+    def test_in_memory(self, data: object) -> None:
+        ds = load_dataset(data)
+        assert ds.levels[0] == (str(2**53), str(2**53 + 1))
+        assert ds.values[:, 0].tolist() == [0, 1, 0, 1]
+
+    def test_unsigned(self) -> None:
+        codes = np.array([[2**64 - 1, 1], [2**64 - 2, 1]], dtype=np.uint64)
+        assert load_dataset(codes).levels[0] == (str(2**64 - 2), str(2**64 - 1))
+
+    def test_in_a_file(self, load) -> None:
+        ds = load("x1,x2\n" + "".join(f"{value},{other}\n" for value, other in PAIRS))
+        assert ds.levels[0] == (str(2**53), str(2**53 + 1))
+        assert ds.values[:, 0].tolist() == [0, 1, 0, 1]
+
+    def test_with_missing_values(self, load) -> None:
+        ds = load(f"a,b\n{2**53},1\n{2**53 + 1},2\nNA,1\n{2**53},1\n", missing="drop")
+        assert ds.levels[0] == (str(2**53), str(2**53 + 1))
+
+    def test_different_in_every_row_are_identifiers(self, load) -> None:
+        rows = "".join(f"{2**53 + 3 * i},{i / 7}\n" for i in range(40))
+        with pytest.raises(DataError, match=f"'a' holds a different value.*such as {2**53}"):
+            load(f"a,b\n{rows}")
+
+    def test_numbers_too_large_for_doubles(self) -> None:
+        with pytest.raises(DataError, match="infinite values: 'x1' has 'inf' in row 2"):
+            load_dataset([[1, 2], [10**400, 3]])
 
 
 class TestFrames:
@@ -178,7 +301,7 @@ class TestFrames:
                 "str": ["b", "a", "b"],
                 "digits": ["10", "9", "9"],
                 "object": pd.Series([2, "x", "y"], dtype=object),
-                "int": pd.array([1, 2, 3], dtype="Int64"),
+                "int": pd.array([1, 2, 1], dtype="Int64"),
                 0: np.array([1, 1, 0], dtype=np.uint8),
             }
         )
@@ -186,7 +309,7 @@ class TestFrames:
         truth = ("False", "True")
         assert ds.names[-1] == "0"
         assert ds.levels[:5] == (truth, truth, ("lo", "mid", "hi"), ("a", "b"), ("9", "10"))
-        assert ds.levels[5:] == (("2", "x", "y"), ("1", "2", "3"), ("0", "1"))
+        assert ds.levels[5:] == (("2", "x", "y"), ("1", "2"), ("0", "1"))
         assert ds.codes[:, :5].tolist() == [[1, 0, 0, 1, 1], [0, 1, 2, 0, 0], [1, 1, 0, 1, 0]]
 
     def test_pandas_object_numbers_are_numbers(self) -> None:
@@ -214,8 +337,8 @@ class TestFrames:
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
     def test_numpy(self, dtype: type) -> None:
-        array = np.array([[0.5, 1], [1.5, 2]], dtype=dtype)
-        assert load_dataset(array) == Dataset(("x1", "x2"), [[0.5, 1], [1.5, 2]])
+        array = np.array([[0.5, 1], [1.5, 2.5]], dtype=dtype)
+        assert load_dataset(array) == Dataset(("x1", "x2"), [[0.5, 1], [1.5, 2.5]])
 
     def test_numpy_whole_numbers_truth_values_and_text(self) -> None:
         assert load_dataset(np.array([[0, 3], [1, 5]])).levels == (("0", "1"), ("3", "5"))
@@ -295,7 +418,7 @@ class TestCardinalityRow:
         assert set(ds.cardinalities) == {5}
 
     def test_detected_when_all_columns_are_said_to_be_categorical(self, load) -> None:
-        assert load(self.FILE, types="categorical").cardinalities.tolist() == [2, 3, 4]
+        assert load(self.FILE, categorical="all").cardinalities.tolist() == [2, 3, 4]
 
     @pytest.mark.parametrize("text", NO_CARDINALITIES.values(), ids=NO_CARDINALITIES.keys())
     def test_not_detected(self, load, text: str) -> None:
@@ -304,11 +427,16 @@ class TestCardinalityRow:
     def test_forbidden(self, load) -> None:
         ds = load(self.FILE, cardinality_row=False)
         assert ds.n_obs == 4
-        assert ds.levels == (("0", "1", "2"), ("0", "1", "2", "3"), ("0", "1", "4"))
+        assert ds.values.tolist()[0] == [2, 3, 4]
 
     def test_continuous_types_switch_it_off(self, load) -> None:
-        assert load(self.FILE, types="continuous").n_obs == 4
-        assert load(self.FILE, types={"1": "continuous"}).n_obs == 4
+        assert load(self.FILE, continuous="all").n_obs == 4
+        assert load(self.FILE, continuous=["1"]).n_obs == 4
+        assert load(self.FILE, discretize={"1": 2}).n_obs == 4
+
+    def test_detected_where_few_columns_are_read(self, load) -> None:
+        assert load(self.FILE, columns=["0", "2"]).cardinalities.tolist() == [2, 4]
+        assert load(self.FILE, drop=["0"]).cardinalities.tolist() == [3, 4]
 
     def test_forced(self, load) -> None:
         ds = load("a b\n2 3\n1 0\n", cardinality_row=True)

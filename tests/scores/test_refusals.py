@@ -32,9 +32,25 @@ class TestDegenerate:
     def test_identical_columns(self, kind: str, score: BGe | BDeu) -> None:
         table = VALUES if kind == "bge" else CODES
         data = data_of(kind, with_column(table, 3, table[:, 1]))
-        with pytest.raises(DataError, match=r"columns 'b' and 'd' are identical.*drop one of them"):
+        with pytest.raises(
+            DataError, match=r"columns 'b' and 'd' are identical.*leave one out.*--drop d"
+        ):
             score.bind(data)
         assert np.isfinite(score.bind(data, allow_degenerate=True).every_family(3)).all()
+
+    def test_copies(self, kind: str, score: BGe | BDeu) -> None:
+        table = VALUES if kind == "bge" else CODES
+        copy = 32 - 1.8 * table[:, 1] if kind == "bge" else (table[:, 1] + 1) % 3
+        data = data_of(kind, with_column(table, 3, copy))
+        with pytest.raises(DataError, match=r"columns 'b' and 'd' are copies.*--drop d"):
+            score.bind(data)
+        assert np.isfinite(score.bind(data, allow_degenerate=True).every_family(3)).all()
+
+    def test_all_copies_are_named(self, kind: str, score: BGe | BDeu) -> None:
+        table = VALUES if kind == "bge" else CODES
+        data = data_of(kind, np.column_stack([table[:, :2], table[:, :2]]))
+        with pytest.raises(DataError, match=r"'a' and 'c'; 'b' and 'd' are identical.*--drop c,d"):
+            score.bind(data)
 
     def test_fewer_rows_than_columns(self, kind: str, score: BGe | BDeu) -> None:
         table = VALUES if kind == "bge" else np.array([[0, 1, 2, 2], [1, 0, 2, 0], [0, 0, 1, 1]])
@@ -59,6 +75,12 @@ def test_constant_continuous_columns() -> None:
         BGe(standardize=True).bind(data, allow_degenerate=True)
 
 
+def test_all_constant_columns_are_named() -> None:
+    data = continuous(with_column(with_column(VALUES, 2, 7.0), 0, 1.0))
+    with pytest.raises(DataError, match=r"columns 'a' and 'c' are constant.*--drop a,c"):
+        BGe().bind(data)
+
+
 def test_categorical_columns_of_one_level() -> None:
     data = categorical(with_column(CODES, 2, 0), [3, 3, 1, 3])
     with pytest.raises(DataError, match=r"column 'c' is constant"):
@@ -73,18 +95,31 @@ def test_a_constant_column_with_unobserved_levels_is_informative() -> None:
 # The wrong kind of data
 
 
+def refusal(score: BGe | BDeu, data: Dataset) -> str:
+    with pytest.raises(DataError) as caught:
+        score.bind(data)
+    return str(caught.value)
+
+
 def test_bge_wants_numbers() -> None:
-    with pytest.raises(DataError, match=r"BGe needs numeric columns, but 'g' is categorical"):
-        BGe().bind(MIXED)
-    with pytest.raises(DataError, match=r"'a', 'b', 'c' and 1 more are categorical.*BDeu"):
-        BGe().bind(categorical(CODES, [3] * 4))
+    message = refusal(BGe(), MIXED)
+    assert "BGe needs continuous columns, but 'g' is categorical" in message
+    assert "--drop g" in message
+    assert "--continuous" not in message, "f and m are no numbers"
+    message = refusal(BGe(), Dataset(("a", "b"), [[0, 1]], (("1", "2"), ("no", "yes"))))
+    assert "'a' and 'b' are categorical" in message
+    assert "(--continuous a)" in message
+    assert "--drop" not in message, "nothing would be left"
 
 
 def test_bdeu_wants_levels() -> None:
-    with pytest.raises(DataError, match=r"BDeu needs categorical columns, but 'x' is numeric"):
-        BDeu().bind(MIXED)
-    with pytest.raises(DataError, match=r"'a' is numeric: discretise it"):
-        BDeu().bind(continuous(VALUES))
+    message = refusal(BDeu(), MIXED)
+    assert "BDeu needs categorical columns, but 'x' and 'y' are continuous" in message
+    assert "--drop x,y" in message
+    assert "--discretize all:3" in message
+    assert "--categorical" not in message, "measurements are no categories"
+    message = refusal(BDeu(), Dataset(("a", "b"), [[1, 0.5], [2, 1.5]]))
+    assert "(--categorical a)" in message
 
 
 # Names of scores
@@ -96,8 +131,16 @@ def test_auto_goes_by_the_kind_of_data() -> None:
 
 
 def test_auto_refuses_mixed_data_and_names_both_kinds() -> None:
-    with pytest.raises(DataError, match=r"numeric columns \(such as 'x'\).*\(such as 'g'\)"):
+    with pytest.raises(DataError, match=r"\('x' and 'y'\).*\('g'\).*--discretize.*--drop g"):
         resolve_score("auto", MIXED)
+
+
+def test_auto_tells_what_could_be_of_the_other_kind() -> None:
+    levels = (("1", "2"), None, None, ("f", "m"))
+    data = Dataset(("q", "count", "x", "g"), [[0, 17, 0.5, 1], [1, 30, 1.5, 0]], levels)
+    message = r"as continuous with .*--continuous q\).* as categorical with .*--categorical count\)"
+    with pytest.raises(DataError, match=message):
+        resolve_score("auto", data)
 
 
 def test_names_and_objects() -> None:

@@ -10,10 +10,12 @@ import typer
 from outpoint.cli import options
 from outpoint.cli.interruption import Interrupted
 from outpoint.cli.options import MODEL, OUTPUT
+from outpoint.cli.reading import NO_OPTIONS, Reading, reads_data
 
 SAMPLING = "Sampling (where the posterior is not exact)"
 
 
+@reads_data
 def learn(
     data: options.Data,
     out: Annotated[
@@ -128,8 +130,7 @@ def learn(
     ] = 1000,
     standardize: options.Standardize = False,
     equivalent_sample_size: options.EquivalentSampleSize = None,
-    types: options.Types = None,
-    separator: options.Separator = None,
+    reading: Reading = NO_OPTIONS,
     structure_prior: options.Prior = "uniform",
     knowledge: options.KnowledgeFile = None,
     edge_prior: options.EdgePrior = None,
@@ -147,14 +148,11 @@ def learn(
     from outpoint.cli.output import print_json
     from outpoint.cli.progress import RunProgress
     from outpoint.cli.summary import print_summary
-    from outpoint.data import load_dataset
     from outpoint.learning import learn as learn_posterior
     from outpoint.posterior import check_writable, summarize
 
     options.check_text(data)
-    dataset = load_dataset(
-        data, types=options.parse_types(types), separator=options.parse_separator(separator)
-    )
+    dataset = reading.load(data)
     directory = _default_directory(data, resume) if out is None else out
     check_writable(directory, overwrite=overwrite, resume=resume)
     takes_long = dataset.n_nodes > 16 or method not in ("auto", "exact")

@@ -7,6 +7,7 @@ import typer
 
 from outpoint.cli import options
 from outpoint.cli.options import MODEL, OUTPUT
+from outpoint.cli.reading import NO_OPTIONS, Reading, reads_data
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset
@@ -16,6 +17,7 @@ SEARCH = "Search (where the best DAG is not found exactly)"
 N_EDGES_SHOWN = 30
 
 
+@reads_data
 def map_command(
     data: options.Data,
     out: Annotated[
@@ -64,8 +66,7 @@ def map_command(
     ] = "order",
     standardize: options.Standardize = False,
     equivalent_sample_size: options.EquivalentSampleSize = None,
-    types: options.Types = None,
-    separator: options.Separator = None,
+    reading: Reading = NO_OPTIONS,
     structure_prior: options.Prior = "uniform",
     knowledge: options.KnowledgeFile = None,
     edge_prior: options.EdgePrior = None,
@@ -81,12 +82,9 @@ def map_command(
     """
     from outpoint.cli.output import check_file, print_json, write_text
     from outpoint.cli.progress import RunProgress
-    from outpoint.data import load_dataset
     from outpoint.mapping import find_map
 
-    dataset = load_dataset(
-        data, types=options.parse_types(types), separator=options.parse_separator(separator)
-    )
+    dataset = reading.load(data)
     check_file(out)
     takes_long = dataset.n_nodes > 20 or method not in ("auto", "exact")
     with RunProgress(shown=not quiet and takes_long) as progress:
@@ -140,18 +138,17 @@ def _as_json(result: "MapResult", data: "Dataset") -> dict[str, Any]:
 
 def _print_result(result: "MapResult", data: "Dataset", out: Path | None) -> None:
     """Data, model, score, edges, verdict, file."""
-    from outpoint.cli.summary import make_console, print_line
+    from outpoint.cli.summary import describe_data, make_console, print_line
     from outpoint.cli.text import printable
     from outpoint.report.facts import SCORE_NAMES
 
     console = make_console()
-    kind = "continuous" if data.is_continuous else "categorical"
     score = SCORE_NAMES.get(result.score, result.score)
     parents = "1 parent" if result.max_parents == 1 else f"{result.max_parents} parents"
     how = f"{result.method} over {result.space}s" if result.space else result.method
     compelled = set(result.cpdag.directed)
     lines = {
-        "Data": f"{data.source}: {data.n_obs} observations of {data.n_nodes} {kind} variables",
+        "Data": describe_data(data),
         "Model": f"{score} score, at most {parents}",
         "Method": f"{how}, {result.seconds:.2f} s",
         "Best DAG": f"log score {result.log_score:.4f}, {result.dag.n_edges} edges, "

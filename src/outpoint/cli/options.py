@@ -73,28 +73,11 @@ EquivalentSampleSize = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
-Types = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--type",
-        metavar="[COLUMN=]KIND",
-        help="continuous or categorical, for all columns or as COLUMN=KIND; repeatable.",
-        rich_help_panel=MODEL,
-    ),
-]
-Separator = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHARACTER",
-        help="What separates the columns of the file, if it is not recognised.",
-        rich_help_panel=MODEL,
-    ),
-]
 AllowDegenerate = Annotated[
     bool,
     typer.Option(
         "--allow-degenerate",
-        help="Go on with constant or identical columns or fewer rows than columns.",
+        help="Go on with constant or copied columns or fewer rows than columns.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -175,24 +158,6 @@ def check_text(data: str) -> None:
         raise OptionError(f"the name of the file {data!r} is not valid Unicode: rename the file.")
 
 
-def parse_types(types: list[str] | None) -> Any:
-    if not types:
-        return None
-    if len(types) == 1 and "=" not in types[0]:
-        return types[0]
-    chosen = {}
-    for item in types:
-        column, separator, kind = item.rpartition("=")
-        if not separator:
-            raise OptionError(f"--type takes KIND once, or COLUMN=KIND, not {item!r}.")
-        chosen[column] = kind
-    return chosen
-
-
-def parse_separator(text: str | None) -> str | None:
-    return "\t" if text in ("tab", "\\t") else text
-
-
 def parse_edge(text: str, names: Sequence[str]) -> tuple[str, str]:
     """Parent and child of 'A->B'; names that hold an arrow themselves are tried at each arrow."""
     parts = text.split("->")
@@ -206,12 +171,12 @@ def parse_edge(text: str, names: Sequence[str]) -> tuple[str, str]:
     return edge
 
 
-def parse_group(text: str) -> list[str]:
+def parse_group(text: str, what: str = "a tier") -> list[str]:
     """Names separated by commas; a name that holds a comma is put in double quotes."""
     fields = next(csv.reader([text], skipinitialspace=True), [])
     group = [name.strip() for name in fields if name.strip()]
     if not group:
-        raise OptionError(f"a tier is a list of columns such as 'age,sex', not {text!r}.")
+        raise OptionError(f"{what} is a list of columns such as 'age,sex', not {text!r}.")
     return group
 
 

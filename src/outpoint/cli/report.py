@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from outpoint.cli import options
+from outpoint.cli.reading import NO_OPTIONS, Reading, reads_data
 from outpoint.errors import OptionError
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from outpoint.posterior import Posterior
 
 
+@reads_data
 def report(
     run: options.Run,
     out: Annotated[
@@ -29,8 +31,7 @@ def report(
         str | None,
         typer.Option(metavar="DATA", help="The data of the run, to describe its columns."),
     ] = None,
-    types: options.Types = None,
-    separator: options.Separator = None,
+    reading: Reading = NO_OPTIONS,
     quiet: options.Quiet = False,
 ) -> None:
     """Write the interactive report of a run, one HTML file that needs nothing else.
@@ -42,25 +43,20 @@ def report(
     from outpoint.report import render_report
 
     check_file(out)
-    if data is None and (types or separator is not None):
-        raise OptionError("--type and --separator tell how to read the data: name them (--data).")
+    if data is None and reading:
+        given = " and ".join(f"--{name}" for name in reading)
+        raise OptionError(f"{given} says how to read the data: name them (--data).")
     posterior = load_run(run)
-    dataset = None if data is None else _read_data(data, types, separator, posterior)
+    dataset = None if data is None else _read_data(data, reading, posterior)
     page = render_report(posterior, data=dataset)
     write_text(out, page.encode("utf-8", "replace").decode("utf-8"))
     if not quiet:
         print_note(f"{out}: report of {run}")
 
 
-def _read_data(
-    data: str, types: list[str] | None, separator: str | None, posterior: "Posterior"
-) -> "Dataset":
+def _read_data(data: str, reading: Reading, posterior: "Posterior") -> "Dataset":
     """The data of a run, and no others: the report describes them as those it was learned from."""
-    from outpoint.data import load_dataset
-
-    dataset = load_dataset(
-        data, types=options.parse_types(types), separator=options.parse_separator(separator)
-    )
+    dataset = reading.load(data)
     if dataset.fingerprint() != posterior.info.fingerprint:
         raise OptionError(f"{data} does not hold the data of the run, or was read differently.")
     return dataset

@@ -7,8 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from outpoint.cli import options
+from outpoint.cli.reading import NO_OPTIONS, Reading, reads_data
 
 
+@reads_data
 def score(
     data: options.Data,
     graph: Annotated[
@@ -22,8 +24,7 @@ def score(
     score: options.Score = "auto",
     standardize: options.Standardize = False,
     equivalent_sample_size: options.EquivalentSampleSize = None,
-    types: options.Types = None,
-    separator: options.Separator = None,
+    reading: Reading = NO_OPTIONS,
     structure_prior: options.Prior = "uniform",
     knowledge: options.KnowledgeFile = None,
     edge_prior: options.EdgePrior = None,
@@ -35,16 +36,13 @@ def score(
     """
     from outpoint.cli.inputs import read_graph
     from outpoint.cli.output import print_json
-    from outpoint.cli.summary import make_console, print_line
-    from outpoint.data import load_dataset
+    from outpoint.cli.summary import describe_data, make_console, print_line
     from outpoint.graphs import Dag
     from outpoint.learning import log_score
     from outpoint.report.facts import SCORE_NAMES
     from outpoint.scores import resolve_score
 
-    dataset = load_dataset(
-        data, types=options.parse_types(types), separator=options.parse_separator(separator)
-    )
+    dataset = reading.load(data)
     dag = read_graph(graph, dataset.names)
     chosen = resolve_score(options.parse_score(score, standardize, equivalent_sample_size), dataset)
     settings: dict[str, Any] = {
@@ -71,7 +69,7 @@ def score(
         typer.echo(f"{found!r}")
     else:
         console = make_console()
-        print_line(console, "Data", f"{dataset.source}: {dataset.n_obs} observations")
+        print_line(console, "Data", describe_data(dataset))
         print_line(console, "Graph", f"{graph}: {dag.n_nodes} nodes, {dag.n_edges} edges")
         name = SCORE_NAMES.get(chosen.name, chosen.name)
         excluded = ": the knowledge excludes this DAG" if found == -math.inf else ""

@@ -35,7 +35,6 @@ def print_summary(posterior: Posterior, data: Dataset, directory: Path, asked_me
     """Data, model, evidence, strongest edges, verdict, files."""
     console = make_console()
     info = posterior.info
-    kind = "continuous" if data.is_continuous else "categorical"
     score = SCORE_NAMES.get(info.score, info.score)
     why = ""
     if asked_method == "auto":
@@ -43,7 +42,7 @@ def print_summary(posterior: Posterior, data: Dataset, directory: Path, asked_me
         why = f" ({'few enough' if few else 'too many'} variables to sum over all DAGs)"
     parents = "1 parent" if info.max_parents == 1 else f"{info.max_parents} parents"
     lines = {
-        "Data": f"{info.source}: {data.n_obs} observations of {data.n_nodes} {kind} variables",
+        "Data": describe_data(data),
         "Model": f"{score} score, {info.structure_prior} prior, at most {parents}",
         "Method": f"{posterior.method}{why}{_chains(posterior)}{_seconds(info.elapsed_seconds)}",
     }
@@ -59,6 +58,11 @@ def print_summary(posterior: Posterior, data: Dataset, directory: Path, asked_me
     console.print()
     print_line(console, "Verdict", posterior.verdict)
     print_line(console, "Files", f"{directory}/ ({', '.join(RUN_FILES)})")
+
+
+def describe_data(data: Dataset) -> str:
+    """Source, size, kinds of columns, and what reading them had to assume or leave out."""
+    return "; ".join([f"{data.source}: {data.describe()}", *data.notes])
 
 
 def _chains(posterior: Posterior) -> str:

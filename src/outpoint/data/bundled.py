@@ -4,6 +4,7 @@ Where they come from is told in ``bundled/README.md`` next to the files.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import resources
 from typing import TYPE_CHECKING, Literal
 
@@ -42,10 +43,10 @@ def boston(chas: Literal["paper", "original"] = "paper") -> Dataset:
         raise OptionError(f"chas must be 'paper' (1/2) or 'original' (0/1), not {chas!r}.")
     original = _read("boston", "continuous")
     if chas == "original":
-        return original
+        return replace(original, reading=None)  # the name "boston" means the paper's coding
     values = original.values.copy()
     values[:, original.index("chas")] += 1.0
-    return Dataset(original.names, values, original.levels, original.source)
+    return replace(original, values=values)
 
 
 def asia() -> Dataset:
@@ -108,5 +109,6 @@ def _read(name: str, kind: Kind) -> Dataset:
     with resources.as_file(file) as path:
         table = read_table(path, ",")
     cells = zip(table.names, table.columns, strict=True)
-    columns: list[Column] = [column_from_text(n, c, table.where, kind) for n, c in cells]
-    return assemble(columns, dict.fromkeys(table.names, kind), name)
+    columns = [column_from_text(n, c, table.where, kind) for n, c in cells]
+    readable = [column for column in columns if isinstance(column, Column)]
+    return Dataset(*assemble(readable, dict.fromkeys(table.names, kind), {}), name, reading={})

@@ -18,6 +18,11 @@ _MANY_COLUMNS = 8
 _MIN_ROWS = 2
 
 
+def may_be_cardinalities(cells: Sequence[str]) -> bool:
+    """Whether a first row of texts can be cardinalities at all: whole numbers from 2 on."""
+    return all(cell.strip().isdecimal() and int(cell) >= 2 for cell in cells)
+
+
 def has_cardinality_row(columns: Sequence[Column]) -> bool:
     """Whether the first row can hardly be anything but the cardinalities.
 
@@ -28,6 +33,8 @@ def has_cardinality_row(columns: Sequence[Column]) -> bool:
     of wide files with many levels, there are at least eight columns and all of them start at 0.
     """
     if len(columns) < _MIN_COLUMNS or any(c.levels is not None for c in columns):
+        return False
+    if any(c.missing.any() for c in columns):
         return False
     values = np.column_stack([c.values for c in columns])
     if values.shape[0] < 1 + _MIN_ROWS or (values < 0).any() or (values != np.floor(values)).any():
@@ -61,4 +68,5 @@ def _take(column: Column) -> Column:
             f"{int(wrong[0]) if wrong.size else 0} occurs in it; codes must go from 0 to the "
             "cardinality minus 1, or load with cardinality_row=False."
         )
-    return Column(column.name, codes, tuple(str(level) for level in range(size)))
+    levels = tuple(str(level) for level in range(size))
+    return Column(column.name, codes, levels, declared=True)

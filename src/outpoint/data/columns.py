@@ -1,265 +1,316 @@
 """What kind of variable is a column? Decided here, for every source of data alike.
 
-Each column arrives as cells (texts or objects) or as numbers and becomes a :class:`Column`: either
-numbers, or codes with levels. Whether a column of whole numbers is categorical cannot be seen from
-that column alone (think of counts, or of a 0/1 variable in a table of measurements), so
-:func:`assemble` decides it for the table: as soon as one column is continuous, they all are.
+Each column arrives as cells (texts or objects), as numbers or as codes, and becomes a
+:class:`Column`: either numbers, or codes with levels. The kind is decided by the column alone (see
+:func:`decide_kind`); the rest of the table has no say, except over a constant, which says nothing
+itself.
 
-Messages name the column and the row, so every function is handed ``where``, which turns a row
-position into words.
+Messages name the row, so functions are handed ``where``, which turns a row position into words.
 """
 
-import json
-import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from numbers import Real
-from typing import Any, NoReturn
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from outpoint.data.binning import exact_labels
-from outpoint.data.dataset import Dataset, Kind, enumerate_names
-from outpoint.errors import DataError, OptionError
+from outpoint.data.binning import exact_labels, quantile_bins
+from outpoint.data.cells import (
+    DecimalMark,
+    has_leading_zeros,
+    is_decimal_comma,
+    is_quantity,
+    is_thousands,
+    missing_spellings,
+    natural_key,
+    parse_integers,
+    parse_number,
+    parse_numbers,
+)
+from outpoint.data.dataset import Kind
+from outpoint.data.problems import Problem
+from outpoint.data.wording import clip
 
-MAX_INTEGER_LEVELS = 20
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "<na>", "nat"})
+MAX_WHOLE_LEVELS = 12
+"""Whole numbers with more distinct values than this are measured or counted, not categories."""
+
+LARGEST_EXACT = 2.0**53
+"""From here on a double no longer holds every whole number."""
 
 FloatArray = npt.NDArray[np.float64]
 Where = Callable[[int], str]
 
-_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+([eE][+-]?[0-9]+)?")
-_DIGITS = re.compile(r"([0-9]{1,15})")
-
 
 @dataclass(frozen=True)
 class Column:
-    """A column without missing values: ``values`` are codes if ``levels`` is given."""
+    """Numbers, or codes if ``levels`` is given; NaN where a value is missing.
+
+    ``exact`` holds whole numbers that doubles would merge. ``spelling`` shows how the first missing
+    value is written. A column is ``declared`` if its source says its kind.
+    """
 
     name: str
     values: FloatArray
     levels: tuple[str, ...] | None = None
+    exact: npt.NDArray[np.object_] | None = None
+    spelling: str = ""
+    declared: bool = False
+
+    @property
+    def missing(self) -> npt.NDArray[np.bool_]:
+        """Which rows have no value."""
+        return np.isnan(self.values)
 
     @property
     def is_whole(self) -> bool:
         """Whether all values are whole numbers."""
         return bool((self.values == np.floor(self.values)).all())
 
+    def take(self, rows: npt.NDArray[np.bool_]) -> "Column":
+        """The column at these rows; levels that no longer occur go, unless they are declared."""
+        exact = None if self.exact is None else self.exact[rows]
+        taken = replace(self, values=self.values[rows], exact=exact)
+        if taken.levels is None or taken.declared:
+            return taken
+        observed, codes = np.unique(taken.values, return_inverse=True)
+        levels = tuple(taken.levels[int(code)] for code in observed)
+        return replace(taken, values=codes.astype(np.float64), levels=levels)
 
-def validate_types(types: object, names: Sequence[str]) -> dict[str, Kind]:
-    """The kind asked for each column, as a dictionary that holds only valid entries."""
-    if types is None:
-        return {}
-    if isinstance(types, Mapping):
-        asked = {str(name): kind for name, kind in types.items()}
-    else:
-        asked = dict.fromkeys(names, types)
-    for name, kind in asked.items():
-        if name not in names:
-            raise OptionError(
-                f"types names the column {name!r}, which is not in the data; "
-                f"the columns are {enumerate_names(names)}."
-            )
-        if kind not in ("continuous", "categorical"):
-            raise OptionError(
-                f"The type {kind!r} is unknown; use 'continuous' or 'categorical', "
-                "for all columns or by column."
-            )
-    return asked
+    def distinct(self) -> npt.NDArray[Any]:
+        """The distinct values in order, exact whole numbers where doubles would merge some."""
+        return np.unique(self.values if self.exact is None else self.exact)
+
+
+def decide_kind(column: Column, asked: Kind | None = None) -> Kind | None:
+    """The kind of a column by its content alone; None for a constant number, which tells nothing.
+
+    Text and truth values are categorical, numbers with decimals continuous. Whole numbers are
+    categorical if they have at most 12 distinct values, and these are two, or at most half as many
+    as there are rows; otherwise they are counts or measurements, and continuous.
+    """
+    if asked is not None:
+        return asked
+    if column.levels is not None:
+        return "categorical"
+    if column.declared or not column.is_whole:
+        return "continuous"
+    n_distinct = column.distinct().size
+    if n_distinct == 1:
+        return None
+    few = n_distinct == 2 or 2 * n_distinct <= column.values.size
+    return "categorical" if few and n_distinct <= MAX_WHOLE_LEVELS else "continuous"
 
 
 def column_from_text(
-    name: str, cells: Sequence[str], where: Where, kind: Kind | None, *, declared: bool = False
-) -> Column:
-    """A column of texts; ``declared`` says that its source stores it as text, not as numbers."""
-    numbers = _parse_numbers(cells)
+    name: str,
+    cells: Sequence[str],
+    where: Where,
+    asked: Kind | None,
+    *,
+    decimal: DecimalMark = ".",
+    stored_as_text: bool = False,
+) -> Column | Problem:
+    """A column of texts; ``stored_as_text`` says that its source could have stored numbers."""
+    numbers = parse_numbers(cells, decimal)
     if numbers is None:
-        return _column_from_mixed_text(name, cells, where, kind)
-    if not np.isfinite(numbers).all():
-        row = int(np.argmax(~np.isfinite(numbers)))
-        _refuse_infinite(name, where(row), cells[row])
-    column = Column(name, numbers)
-    if declared and kind is None:
+        return _column_from_words(name, cells, where, asked, decimal)
+    texts = [cell.strip() for cell in cells]
+    column = _numbers_or_codes(name, numbers, texts, where)
+    if isinstance(column, Column) and stored_as_text and asked is None and column.levels is None:
         if not column.is_whole:
-            raise DataError(
-                f"Column {name!r} holds numbers stored as text; convert it to numbers, "
-                f"or load with {_override(name)}."
-            )
-        return _as_categorical(column)
+            return Problem("number-text", name)
+        return as_categorical(column)
     return column
 
 
-def _parse_numbers(cells: Sequence[str]) -> FloatArray | None:
-    """All cells as numbers, or None if one is missing or not a number."""
-    try:
-        numbers = np.fromiter(map(float, cells), dtype=np.float64, count=len(cells))
-    except ValueError:
-        return None
-    # float() also reads "nan", which is missing, and "1_000", which is Python and not data.
-    if np.isnan(numbers).any() or "_" in "".join(cells):
-        return None
-    return numbers
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return float(text) == float(text) and "_" not in text
-    except ValueError:
-        return False
-
-
-def _column_from_mixed_text(
-    name: str, cells: Sequence[str], where: Where, kind: Kind | None
-) -> Column:
-    """A column in which at least one cell is missing or not a number."""
-    texts = [cell.strip() for cell in cells]
-    distinct = dict.fromkeys(texts)
-    markers = {text for text in distinct if text.lower() in MISSING}
-    if markers:
-        rows = [row for row, text in enumerate(texts) if text in markers]
-        _refuse_missing(name, len(rows), where(rows[0]), texts[rows[0]])
-    numeric = {text for text in distinct if _is_number(text)}
-    others = [text for text in distinct if text not in numeric]
-    n_numeric = sum(text in numeric for text in texts)
-    if kind != "categorical":
-        first = where(texts.index(others[0]))
-        if all(_DECIMAL_COMMA.fullmatch(text) for text in others):
-            raise DataError(
-                f"Column {name!r} has a decimal comma in {first} ({_clip(others[0])}); "
-                "write numbers with a decimal point."
-            )
-        if kind == "continuous" or 2 * n_numeric >= len(texts):
-            raise DataError(
-                f"There is text in a numeric column: {name!r} has {_clip(others[0])} in {first}; "
-                f"correct it, or load with {_override(name)} if it is a category."
-            )
-    levels = tuple(sorted(distinct, key=natural_key))
-    position = {level: float(code) for code, level in enumerate(levels)}
-    return Column(name, np.array([position[text] for text in texts]), levels)
-
-
-def natural_key(text: str) -> tuple[list[tuple[int, float, str]], str]:
-    """Sort numbers by value and texts by their parts, so that ``q2`` comes before ``q10``."""
-    if _is_number(text):
-        return [(0, float(text), "")], text
-    parts = [part for part in _DIGITS.split(text) if part]
-    return [(0, float(p), "") if _DIGITS.fullmatch(p) else (1, 0.0, p) for p in parts], text
-
-
-def column_from_numbers(name: str, numbers: FloatArray, where: Where) -> Column:
-    """A column that its source stores as numbers; NaN is missing."""
-    missing = np.isnan(numbers)
-    if missing.any():
-        _refuse_missing(name, int(missing.sum()), where(int(np.argmax(missing))), "NaN")
+def _numbers_or_codes(
+    name: str, numbers: FloatArray, texts: Sequence[str], where: Where
+) -> Column | Problem:
+    """Numbers as they are; whole numbers written with leading zeros are codes."""
     infinite = np.isinf(numbers)
     if infinite.any():
         row = int(np.argmax(infinite))
-        _refuse_infinite(name, where(row), str(numbers[row]))
-    return Column(name, numbers)
+        return Problem("infinite", name, f"{clip(texts[row])} in {where(row)}")
+    present = ~np.isnan(numbers)
+    whole = bool((numbers[present] == np.floor(numbers[present])).all())
+    if whole and has_leading_zeros(texts):
+        labels = np.array(texts, dtype=object)
+        return _column_of_levels(name, labels, present)
+    exact = None
+    if whole and (np.abs(numbers[present]) >= LARGEST_EXACT).any():
+        pairs = zip(texts, present, strict=True)
+        integers = parse_integers(text if there else "0" for text, there in pairs)
+        exact = None if integers is None else _object_array(integers)
+    return Column(name, numbers, exact=exact)
+
+
+def _object_array(values: Sequence[object]) -> npt.NDArray[np.object_]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _column_from_words(
+    name: str, cells: Sequence[str], where: Where, asked: Kind | None, decimal: DecimalMark
+) -> Column | Problem:
+    """A column in which at least one cell is missing or not a number."""
+    texts = [cell.strip() for cell in cells]
+    distinct = dict.fromkeys(texts)
+    nothing = missing_spellings(distinct)
+    present = np.fromiter((text not in nothing for text in texts), dtype=bool, count=len(texts))
+    spelling = clip(texts[int(np.argmin(present))]) if nothing else ""
+    value_of = {text: parse_number(text, decimal) for text in distinct if text not in nothing}
+    words = [text for text, value in value_of.items() if value is None]
+    if words and asked != "categorical":
+        n_numeric = sum(value_of.get(text) is not None for text in texts)
+        problem = _doubt_numbers(name, texts, words, where, asked, n_numeric, int(present.sum()))
+        if problem is not None:
+            return problem
+    if words:
+        return replace(_column_of_levels(name, _object_array(texts), present), spelling=spelling)
+    numbers = np.fromiter(
+        (np.nan if text in nothing else value_of[text] for text in texts),
+        dtype=np.float64,
+        count=len(texts),
+    )
+    column = _numbers_or_codes(name, numbers, texts, where)
+    return replace(column, spelling=spelling) if isinstance(column, Column) else column
+
+
+def _doubt_numbers(
+    name: str,
+    texts: Sequence[str],
+    words: Sequence[str],
+    where: Where,
+    asked: Kind | None,
+    n_numeric: int,
+    n_present: int,
+) -> Problem | None:
+    """What is wrong with a column that should be numbers, judged by its texts that are not."""
+    row = texts.index(words[0])
+    detail = f"{clip(words[0])} in {where(row)}"
+    if all(is_thousands(word) for word in words):
+        return Problem("thousands", name, detail)
+    if all(is_decimal_comma(word) for word in words):
+        return Problem("comma", name, detail)
+    if asked == "continuous":
+        if n_numeric == 0 and all(is_quantity(word) for word in words):
+            return Problem("quantity", name, clip(words[0]))
+        return Problem("text", name, detail)
+    return Problem("text", name, detail) if 2 * n_numeric >= n_present else None
+
+
+def _column_of_levels(
+    name: str, texts: npt.NDArray[np.object_], present: npt.NDArray[np.bool_]
+) -> Column:
+    """Texts as categories, one level for each distinct text, in natural order."""
+    levels = tuple(sorted(dict.fromkeys(texts[present].tolist()), key=natural_key))
+    position = {level: float(code) for code, level in enumerate(levels)}
+    values = np.full(texts.size, np.nan)
+    values[present] = [position[text] for text in texts[present].tolist()]
+    return Column(name, values, levels)
+
+
+def column_from_numbers(
+    name: str, numbers: FloatArray, where: Where, exact: Sequence[int] | None = None
+) -> Column | Problem:
+    """A column that its source stores as numbers; NaN is missing.
+
+    ``exact`` are the same values as whole numbers, if the source has them.
+    """
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        row = int(np.argmax(infinite))
+        return Problem("infinite", name, f"{str(numbers[row])!r} in {where(row)}")
+    kept = None
+    if exact is not None and (np.abs(numbers[~np.isnan(numbers)]) >= LARGEST_EXACT).any():
+        kept = _object_array(exact)
+    return Column(name, numbers, exact=kept, spelling="NaN")
 
 
 def column_from_codes(
-    name: str, codes: npt.NDArray[np.integer[Any]], levels: Sequence[object], where: Where
+    name: str, codes: npt.NDArray[np.integer[Any]], levels: Sequence[object]
 ) -> Column:
     """A column that its source stores as levels; the code -1 is missing."""
-    missing = codes < 0
-    if missing.any():
-        _refuse_missing(name, int(missing.sum()), where(int(np.argmax(missing))), "")
-    return Column(name, codes.astype(np.float64), tuple(str(level) for level in levels))
+    values = np.where(codes < 0, np.nan, codes.astype(np.float64))
+    return Column(name, values, tuple(str(level) for level in levels), declared=True)
 
 
 def column_from_objects(
-    name: str, cells: Sequence[object], where: Where, kind: Kind | None
-) -> Column:
+    name: str, cells: Sequence[object], where: Where, asked: Kind | None
+) -> Column | Problem:
     """A column of Python objects: all truth values, all numbers, or else text."""
-    if all(isinstance(cell, (bool, np.bool_)) for cell in cells):
-        return column_from_codes(name, np.array(cells, dtype=np.int8), ("False", "True"), where)
     absent = [cell is None or type(cell).__name__ in ("NAType", "NaTType") for cell in cells]
+    found = [cell for cell, gone in zip(cells, absent, strict=True) if not gone]
+    if found and all(isinstance(cell, (bool, np.bool_)) for cell in found):
+        codes = [-1 if gone else int(bool(cell)) for cell, gone in zip(cells, absent, strict=True)]
+        return column_from_codes(name, np.array(codes, dtype=np.int8), ("False", "True"))
     if all(
-        gone or (isinstance(cell, (Real, Decimal)) and not isinstance(cell, (bool, np.bool_)))
-        for gone, cell in zip(absent, cells, strict=True)
+        isinstance(cell, (Real, Decimal)) and not isinstance(cell, (bool, np.bool_))
+        for cell in found
     ):
-        pairs = zip(absent, cells, strict=True)
-        numbers = [np.nan if gone else float(cell) for gone, cell in pairs]  # type: ignore[arg-type]
-        return column_from_numbers(name, np.array(numbers, dtype=np.float64), where)
-    texts = ["" if gone else str(cell) for gone, cell in zip(absent, cells, strict=True)]
+        pairs = list(zip(cells, absent, strict=True))
+        numbers = [np.nan if gone else _as_float(cell) for cell, gone in pairs]
+        exact = None
+        if all(isinstance(cell, Integral) for cell in found):
+            exact = [0 if gone else int(cell) for cell, gone in pairs]  # type: ignore[call-overload]
+        return column_from_numbers(name, np.array(numbers, dtype=np.float64), where, exact)
+    texts = ["" if gone else str(cell) for cell, gone in zip(cells, absent, strict=True)]
     all_text = all(isinstance(cell, str) for cell in cells)
-    return column_from_text(name, texts, where, kind, declared=all_text)
+    return column_from_text(name, texts, where, asked, stored_as_text=all_text)
 
 
-def assemble(columns: Sequence[Column], types: Mapping[str, Kind], source: str) -> Dataset:
-    """Decide the columns of whole numbers (module docstring) and build the data set."""
-    columns = [_apply_type(column, types.get(column.name)) for column in columns]
-    numeric = [c for c in columns if c.levels is None]
-    any_continuous = any(
-        types.get(c.name) == "continuous"
-        or not c.is_whole
-        or np.unique(c.values).size > MAX_INTEGER_LEVELS
-        for c in numeric
-    )
-    if not any_continuous:
-        columns = [c if c.levels is not None else _as_categorical(c) for c in columns]
-    return Dataset(
-        tuple(c.name for c in columns),
-        np.column_stack([c.values for c in columns]),
-        tuple(c.levels for c in columns),
-        source,
-    )
+def _as_float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return np.inf if number > 0 else -np.inf
 
 
-def _apply_type(column: Column, kind: Kind | None) -> Column:
-    """Turn a column into the kind that was asked for."""
-    if kind == "categorical" and column.levels is None:
-        return _as_categorical(column)
-    if kind == "continuous" and column.levels is not None:
-        if column.levels == ("False", "True"):
-            return Column(column.name, column.values)
-        numbers = _parse_numbers(column.levels)
-        if numbers is None or not np.isfinite(numbers).all():
-            raise DataError(
-                f"Column {column.name!r} cannot be continuous: its levels "
-                f"({', '.join(column.levels[:5])}) are not all numbers; leave it categorical or "
-                "recode it."
-            )
-        return Column(column.name, numbers[column.values.astype(np.int64)])
-    return column
-
-
-def _as_categorical(column: Column) -> Column:
+def as_categorical(column: Column) -> Column:
     """Numbers as categories, one level per distinct value."""
-    distinct, codes = np.unique(column.values, return_inverse=True)
-    return Column(column.name, codes.astype(np.float64), exact_labels(distinct + 0.0))
+    if column.levels is not None:
+        return column
+    if column.exact is None:
+        distinct, codes = np.unique(column.values, return_inverse=True)
+        labels = exact_labels(distinct + 0.0)
+    else:
+        distinct, codes = np.unique(column.exact, return_inverse=True)
+        labels = tuple(str(value) for value in distinct)
+    return Column(column.name, codes.astype(np.float64), labels)
 
 
-def _refuse_missing(name: str, count: int, first: str, marker: str) -> NoReturn:
-    shown = f" ({_clip(marker)})" if marker else ""
-    found = (
-        f"1 missing value, in {first}"
-        if count == 1
-        else f"{count} missing values, first in {first}"
-    )
-    level = f", or rename {_clip(marker)} if it is a category" if marker.lower() == "none" else ""
-    raise DataError(
-        f"Column {name!r} has {found}{shown}; drop these rows or impute the values first{level}."
-    )
+def as_continuous(column: Column) -> Column | Problem:
+    """Levels as numbers, where their labels are numbers or truth values."""
+    if column.levels is None:
+        return column
+    if column.levels == ("False", "True"):
+        return Column(column.name, column.values)
+    numbers = parse_numbers(column.levels)
+    if numbers is None or not np.isfinite(numbers).all():
+        return Problem("labels", column.name, ", ".join(column.levels[:5]))
+    return Column(column.name, numbers[column.values.astype(np.int64)])
 
 
-def _refuse_infinite(name: str, where: str, text: str) -> NoReturn:
-    raise DataError(
-        f"Column {name!r} has an infinite value in {where} ({_clip(text)}); "
-        "correct the value or drop the row."
-    )
-
-
-def _override(name: str) -> str:
-    """The option that declares a column categorical, ready to be copied."""
-    option = shlex.quote(f"{name}=categorical")
-    return f'types={{{json.dumps(name, ensure_ascii=False)}: "categorical"}} (--type {option})'
-
-
-def _clip(text: str) -> str:
-    """A cell as it is shown in a message."""
-    return repr(text if len(text) <= 40 else text[:37] + "...")
+def assemble(
+    columns: Sequence[Column],
+    asked: Mapping[str, Kind],
+    discretize: Mapping[str, int],
+) -> tuple[tuple[str, ...], FloatArray, tuple[tuple[str, ...] | None, ...]]:
+    """Names, values and levels of complete columns, each of its kind."""
+    kinds = [decide_kind(column, asked.get(column.name)) for column in columns]
+    of_constants: Kind = "continuous" if "continuous" in kinds else "categorical"
+    values, levels = [], []
+    for column, kind in zip(columns, kinds, strict=True):
+        made = as_categorical(column) if (kind or of_constants) == "categorical" else column
+        bins = discretize.get(column.name)
+        codes, labels = (made.values, made.levels)
+        if bins is not None:
+            codes, labels = quantile_bins(made.values, bins)
+        values.append(codes)
+        levels.append(labels)
+    names = tuple(column.name for column in columns)
+    return names, np.column_stack(values), tuple(levels)

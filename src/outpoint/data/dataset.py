@@ -6,7 +6,7 @@ the ``r`` labels next to it, including levels that were never observed, because 
 is part of the model. Everything is read-only, so a data set can be shared between threads and
 identified by its fingerprint.
 
-Constant columns, identical columns and fewer rows than columns are valid data here: whether they
+Constant columns, copies of columns and fewer rows than columns are valid data here: whether they
 are a problem depends on the score, and the scores say so.
 """
 
@@ -15,14 +15,16 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from outpoint.data.binning import quantile_bins
+from outpoint.data.copies import find_copies
+from outpoint.data.wording import enumerate_items, enumerate_names
 from outpoint.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -39,13 +41,20 @@ class Dataset:
     ``values`` (row, column) holds the numbers of a continuous column, and level codes from 0 of a
     categorical one. ``levels`` has one entry per column: ``None`` for a continuous column, for a
     categorical one the labels, also of levels never observed; left empty, all columns are
-    continuous. ``source`` says where the data came from and takes no part in comparisons.
+    continuous.
+
+    How the data came here takes no part in comparisons: ``source`` says where from; ``reading``
+    holds the options of ``load_dataset`` that make them from there again, and is ``None`` where no
+    such call does, as for data that were built or changed in Python; ``notes`` say what reading had
+    to assume or leave out.
     """
 
     names: tuple[str, ...]
     values: npt.NDArray[np.float64]
     levels: tuple[Levels | None, ...] = ()
     source: str = "memory"
+    reading: dict[str, Any] | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = tuple(str(name) for name in self.names)
@@ -81,6 +90,10 @@ class Dataset:
         """``"continuous"`` or ``"categorical"`` for every column."""
         return tuple("continuous" if one is None else "categorical" for one in self.levels)
 
+    def columns_of(self, kind: Kind) -> tuple[str, ...]:
+        """The names of the columns of one kind."""
+        return tuple(name for name, one in zip(self.names, self.kinds, strict=True) if one == kind)
+
     @property
     def is_continuous(self) -> bool:
         """Whether all columns are continuous."""
@@ -109,11 +122,11 @@ class Dataset:
 
     def _require_categorical(self) -> None:
         if not self.is_categorical:
-            continuous = [n for n, one in zip(self.names, self.levels, strict=True) if one is None]
+            continuous = self.columns_of("continuous")
             raise DataError(
                 f"Categorical data are needed, but {enumerate_names(continuous)} "
                 f"{'is' if len(continuous) == 1 else 'are'} continuous; use a score for continuous "
-                "data, call discretized(), or declare the kind with types=."
+                "data, call discretized(), or read with categorical= or discretize=."
             )
 
     @property
@@ -122,15 +135,15 @@ class Dataset:
         constant = (self.values == self.values[0]).all(axis=0)
         return tuple(name for name, flag in zip(self.names, constant, strict=True) if flag)
 
-    @property
-    def identical_columns(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of columns of the same kind with equal values (equal codes if categorical)."""
-        groups: dict[tuple[bool, bytes], list[int]] = {}
-        for v in range(self.n_nodes):
-            key = (self.levels[v] is None, self.values[:, v].tobytes())
-            groups.setdefault(key, []).append(v)
-        pairs = [(a, b) for group in groups.values() for a in group for b in group if a < b]
-        return tuple((self.names[a], self.names[b]) for a, b in sorted(pairs))
+    @cached_property
+    def copied_columns(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of columns of the same kind that say the same.
+
+        One of two continuous columns is a linear function of the other, up to rounding; the levels
+        of two categorical ones correspond one to one.
+        """
+        pairs = find_copies(self.values, [one is None for one in self.levels])
+        return tuple((self.names[a], self.names[b]) for a, b in pairs)
 
     def index(self, column: str | int) -> int:
         """The position of a column given by name or by position."""
@@ -158,18 +171,21 @@ class Dataset:
             if one is None:
                 centred = values[:, v] - values[:, v].mean()
                 values[:, v] = 0.0 if constant[v] else centred / np.std(centred, ddof=1)
-        return Dataset(self.names, values, self.levels, self.source)
+        return self._changed(values=values)
+
+    def _changed(self, **changes: Any) -> "Dataset":
+        """These data with other content, which no call of ``load_dataset`` reads any more."""
+        return replace(self, **changes, reading=None)
 
     def select(self, columns: Iterable[str | int]) -> "Dataset":
         """The given columns (at least two), in the given order."""
         if isinstance(columns, str):
             raise OptionError(f"select needs a list of columns, not the single text {columns!r}.")
         chosen = [self.index(column) for column in columns]
-        return Dataset(
-            tuple(self.names[v] for v in chosen),
-            self.values[:, chosen],
-            tuple(self.levels[v] for v in chosen),
-            self.source,
+        return self._changed(
+            names=tuple(self.names[v] for v in chosen),
+            values=self.values[:, chosen],
+            levels=tuple(self.levels[v] for v in chosen),
         )
 
     def discretized(self, bins: int = 3) -> "Dataset":
@@ -186,7 +202,7 @@ class Dataset:
         for v, one in enumerate(self.levels):
             if one is None:
                 values[:, v], levels[v] = quantile_bins(values[:, v], int(bins))
-        return Dataset(self.names, values, tuple(levels), self.source)
+        return self._changed(values=values, levels=tuple(levels))
 
     def to_frame(self) -> "pd.DataFrame":
         """A pandas DataFrame; categorical columns carry their labels and all their levels."""
@@ -220,12 +236,18 @@ class Dataset:
     def __hash__(self) -> int:
         return hash(self.fingerprint())
 
-    def __repr__(self) -> str:
-        kind = "mixed"
+    def describe(self) -> str:
+        """Size and kinds in words, naming the columns of the rarer kind if there are both."""
         if self.is_continuous or self.is_categorical:
-            kind = self.kinds[0]
-        size = f"{self.n_obs} observations of {self.n_nodes} {kind} variables"
-        return f"Dataset({self.source!r}: {size})"
+            return f"{self.n_obs} observations of {self.n_nodes} {self.kinds[0]} variables"
+        continuous, categorical = self.columns_of("continuous"), self.columns_of("categorical")
+        counts = [f"{len(continuous)} continuous", f"{len(categorical)} categorical"]
+        rarer = int(len(categorical) <= len(continuous))
+        counts[rarer] += f" ({enumerate_items((continuous, categorical)[rarer], ', ', 5)})"
+        return f"{self.n_obs} observations of {self.n_nodes} variables: {', '.join(counts)}"
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.source!r}: {self.describe()})"
 
 
 def validate_names(names: tuple[str, ...], where: str = "The data") -> None:
@@ -233,11 +255,13 @@ def validate_names(names: tuple[str, ...], where: str = "The data") -> None:
     if len(names) < 2:
         found = f"one column ({names[0]!r})" if names else "no columns"
         raise DataError(f"{where} have {found}, but outpoint needs at least two variables.")
-    for position, name in enumerate(names, start=1):
-        if not name.strip():
-            raise DataError(
-                f"Column {position} has no name; name it, or remove it if it holds row numbers."
-            )
+    unnamed = [str(position) for position, name in enumerate(names, start=1) if not name.strip()]
+    if unnamed:
+        one = len(unnamed) == 1
+        raise DataError(
+            f"Column{'' if one else 's'} {enumerate_items(unnamed)} {'has' if one else 'have'} no "
+            "name; name all columns."
+        )
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise DataError(
@@ -288,11 +312,3 @@ def _validate_values(
                 f"Column {names[v]!r} has the code {column[row]:g} in row {row + 1}, but its "
                 f"{len(one)} levels are coded 0 to {len(one) - 1}; correct the code or the levels."
             )
-
-
-def enumerate_names(names: Iterable[str], last: str = " and ", limit: int = 8) -> str:
-    """'a', 'b' and 'c'; long lists are cut."""
-    quoted = [repr(name) for name in names]
-    if len(quoted) > limit:
-        return f"{', '.join(quoted[:limit])} and {len(quoted) - limit} more"
-    return last.join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)

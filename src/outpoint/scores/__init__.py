@@ -3,11 +3,12 @@
 from typing import Any
 
 from outpoint.data import Dataset
-from outpoint.errors import DataError, OptionError
+from outpoint.errors import OptionError
 from outpoint.scores.base import FamilyScorer, LocalScore, SetScorer
 from outpoint.scores.bdeu import BDeu
 from outpoint.scores.bge import BGe
 from outpoint.scores.bic import BIC
+from outpoint.scores.checks import refuse_mixture
 from outpoint.scores.custom import CustomScore
 from outpoint.scores.knowledge import Knowledge, resolve_knowledge
 from outpoint.scores.prior import STRUCTURE_PRIORS, StructurePrior, build_prior
@@ -33,17 +34,8 @@ def resolve_score(score: Any, data: Dataset) -> LocalScore:
 
 
 def _score_for(data: Dataset) -> LocalScore:
-    if data.is_continuous:
-        return BGe()
-    if data.is_categorical:
-        return BDeu()
-    continuous = data.names[data.kinds.index("continuous")]
-    categorical = data.names[data.kinds.index("categorical")]
-    raise DataError(
-        f"the table mixes numeric columns (such as {continuous!r}) with categorical ones (such as "
-        f"{categorical!r}), and no built-in score covers both: drop or recode some columns, "
-        "discretise the numeric ones, or give a CustomScore."
-    )
+    refuse_mixture(data, "no built-in score covers columns of both kinds")
+    return BGe() if data.is_continuous else BDeu()
 
 
 __all__ = [

@@ -17,7 +17,7 @@ from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError
 from outpoint.kernels import kernel
 from outpoint.scores.base import SetScorer
-from outpoint.scores.checks import is_positive_number, refuse_degenerate
+from outpoint.scores.checks import is_positive_number, refuse_degenerate, require_kind
 from outpoint.scores.contingency import Table, count_states, make_numbering, merge_rows
 from outpoint.scores.families import Members, Scores
 
@@ -44,14 +44,7 @@ class BDeu:
 
     def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> "BDeuScorer":
         """Check the data and merge equal rows."""
-        if not data.is_categorical:
-            named = [
-                n for n, kind in zip(data.names, data.kinds, strict=True) if kind != "categorical"
-            ]
-            raise DataError(
-                f"BDeu needs categorical columns, but {named[0]!r} is numeric: "
-                "discretise it first (Dataset.discretized) or declare it categorical."
-            )
+        require_kind(data, "categorical", "BDeu")
         largest = int(data.cardinalities.argmax())
         if data.cardinalities[largest] > MAX_LEVELS:
             raise DataError(

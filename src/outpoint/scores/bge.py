@@ -24,7 +24,7 @@ from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError
 from outpoint.kernels import kernel
 from outpoint.scores.base import SetScorer
-from outpoint.scores.checks import is_positive_number, refuse_degenerate
+from outpoint.scores.checks import is_positive_number, refuse_degenerate, require_kind
 from outpoint.scores.families import Members, Scores
 
 
@@ -54,14 +54,7 @@ class BGe:
 
     def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> "BGeScorer":
         """Check the data and compute the posterior matrix R."""
-        if not data.is_continuous:
-            named = [
-                n for n, kind in zip(data.names, data.kinds, strict=True) if kind != "continuous"
-            ]
-            raise DataError(
-                f"BGe needs numeric columns, but {_listed(named)} "
-                "categorical: drop them, code them as numbers, or discretise the rest and use BDeu."
-            )
+        require_kind(data, "continuous", "BGe")
         refuse_degenerate(data, "BGe", allow_degenerate)
         original = data
         if self.standardize:
@@ -83,12 +76,6 @@ def _column_scales(data: Dataset) -> Scores:
         return np.ones(data.n_nodes)
     scales = data.values.std(axis=0, ddof=1)
     return np.where(scales > 0, scales, 1.0)
-
-
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:3])
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"{shown}{more} {'is' if len(names) == 1 else 'are'}"
 
 
 class BGeScorer(SetScorer):

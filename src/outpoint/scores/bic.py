@@ -22,7 +22,7 @@ from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError
 from outpoint.kernels import kernel
 from outpoint.scores.base import SetScorer
-from outpoint.scores.checks import is_positive_number, refuse_degenerate
+from outpoint.scores.checks import is_positive_number, refuse_degenerate, refuse_mixture
 from outpoint.scores.contingency import Table, count_states, make_numbering, merge_rows
 from outpoint.scores.families import Members, Scores
 
@@ -47,11 +47,7 @@ class BIC:
 
     def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> SetScorer:
         """Check the data; both kinds of columns are fine, but not in one table."""
-        if not (data.is_continuous or data.is_categorical):
-            raise DataError(
-                "BIC needs columns of one kind: drop or recode some, or discretise the numeric "
-                "ones (Dataset.discretized)."
-            )
+        refuse_mixture(data, "BIC needs columns of one kind")
         refuse_degenerate(data, "BIC", allow_degenerate)
         rate = self.penalty * log(data.n_obs) / 2 if data.n_obs > 1 else 0.0
         if data.is_categorical:

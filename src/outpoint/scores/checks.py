@@ -6,13 +6,64 @@ from typing import Any
 import numpy as np
 
 from outpoint.data import Dataset
+from outpoint.data.cells import parse_numbers
+from outpoint.data.dataset import Kind
+from outpoint.data.wording import enumerate_items, enumerate_names, option
 from outpoint.errors import DataError
 
 _GO_ON = "or go on with allow_degenerate=True (--allow-degenerate)"
 
 
+_CUT = "cut the continuous ones into levels with discretize={'all': 3} (--discretize all:3)"
+
+
+def require_kind(data: Dataset, kind: Kind, score: str) -> None:
+    """Refuse data with columns of the other kind, all of which are named."""
+    other: Kind = "categorical" if kind == "continuous" else "continuous"
+    wrong = data.columns_of(other)
+    if not wrong:
+        return
+    ways = _readings(data, kind)
+    if kind == "categorical":
+        ways.append(_CUT)
+    if len(wrong) < data.n_nodes:
+        ways.append(f"leave columns out with {option('drop', wrong)}")
+    raise DataError(
+        f"{score} needs {kind} columns, but {enumerate_names(wrong)} "
+        f"{'is' if len(wrong) == 1 else 'are'} {other}: "
+        f"{enumerate_items([*ways, 'choose another score'], ', or ')}."
+    )
+
+
+def refuse_mixture(data: Dataset, what: str) -> None:
+    """Refuse data of both kinds; ``what`` begins the sentence that says why."""
+    if data.is_continuous or data.is_categorical:
+        return
+    continuous, categorical = data.columns_of("continuous"), data.columns_of("categorical")
+    rarer = min(categorical, continuous, key=len)
+    ways = [*_readings(data, "continuous"), *_readings(data, "categorical"), _CUT]
+    ways += [f"leave columns out, as with {option('drop', rarer)}", "give a CustomScore"]
+    raise DataError(
+        f"{what}, and the table has continuous columns ({enumerate_names(continuous)}) and "
+        f"categorical ones ({enumerate_names(categorical)}): "
+        f"{enumerate_items(ways, ', or ')}."
+    )
+
+
+def _readings(data: Dataset, kind: Kind) -> list[str]:
+    """How columns can be read as the other kind: levels that are numbers, and whole numbers."""
+    able = []
+    for v, (name, levels) in enumerate(zip(data.names, data.levels, strict=True)):
+        column = data.values[:, v]
+        if kind == "continuous" and levels is not None and parse_numbers(levels) is not None:
+            able.append(name)
+        if kind == "categorical" and levels is None and (column == np.floor(column)).all():
+            able.append(name)
+    return [f"read whole numbers as {kind} with {option(kind, able)}"] if able else []
+
+
 def refuse_degenerate(data: Dataset, score: str, allowed: bool) -> None:
-    """Refuse constant columns, identical columns and fewer rows than columns.
+    """Refuse constant columns, copies of columns and fewer rows than columns.
 
     Declared but unobserved levels make a constant categorical column meaningful, so only a
     column that cannot take a second value counts as constant there.
@@ -25,22 +76,37 @@ def refuse_degenerate(data: Dataset, score: str, allowed: bool) -> None:
         if (levels := data.levels[data.index(name)]) is None or len(levels) == 1
     ]
     if constant:
+        one = len(constant) == 1
         raise DataError(
-            f"column {constant[0]!r} is constant, so the data say nothing about its edges: "
-            f"drop it, {_GO_ON}."
+            f"column{'' if one else 's'} {enumerate_names(constant)} {'is' if one else 'are'} "
+            f"constant, so the data say nothing about {'its' if one else 'their'} edges: leave "
+            f"{'it' if one else 'them'} out with {option('drop', constant)}, {_GO_ON}."
         )
-    if data.identical_columns:
-        first, second = data.identical_columns[0]
-        raise DataError(
-            f"columns {first!r} and {second!r} are identical: {score} stays defined, but no data "
-            "can tell the two apart, so every edge of one is shared out between both: "
-            f"drop one of them, {_GO_ON}."
-        )
+    if data.copied_columns:
+        raise DataError(_describe_copies(data, score))
     if data.n_obs < data.n_nodes:
         raise DataError(
             f"the table has fewer rows ({data.n_obs}) than columns ({data.n_nodes}): {score} stays "
             f"defined, but its prior would decide most edges: drop columns, {_GO_ON}."
         )
+
+
+def _describe_copies(data: Dataset, score: str) -> str:
+    """All copies, and how to leave out the second of each pair."""
+    pairs = data.copied_columns
+    listed = enumerate_items([f"{first!r} and {second!r}" for first, second in pairs], "; ")
+    second = list(dict.fromkeys(second for _, second in pairs))
+    columns = [data.values[:, [data.index(name) for name in pair]] for pair in pairs]
+    how = "identical"
+    if not all((pair[:, 0] == pair[:, 1]).all() for pair in columns):
+        linear = data.is_continuous
+        means = "one is a linear function of the other" if linear else "their levels correspond"
+        how = f"copies ({means})"
+    return (
+        f"columns {listed} are {how}; {score} stays defined, but no data can tell the two apart, "
+        f"so every edge of one is shared out between both: leave one out, as with "
+        f"{option('drop', second)}, {_GO_ON}."
+    )
 
 
 def is_positive_number(value: Any) -> bool:

@@ -1,0 +1,114 @@
+"""The options of every command that reads data, declared once.
+
+A command takes one parameter ``reading`` and is decorated with :func:`reads_data`: on the command
+line the options below stand in its place, and the command is handed what they mean.
+"""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from outpoint.cli.options import parse_group
+from outpoint.errors import OptionError
+
+if TYPE_CHECKING:
+    from outpoint.data import Dataset
+
+DATA = "Reading the data"
+
+
+def _list_option(flag: str, help_text: str, metavar: str = "NAMES") -> Any:
+    option = typer.Option(flag, metavar=metavar, help=help_text, rich_help_panel=DATA)
+    return Annotated[list[str] | None, option]
+
+
+def _text_option(flag: str, metavar: str, help_text: str) -> Any:
+    option = typer.Option(flag, metavar=metavar, help=help_text, rich_help_panel=DATA)
+    return Annotated[str | None, option]
+
+
+PARAMETERS: dict[str, Any] = {
+    "columns": _list_option("--columns", "Read only these columns, separated by commas."),
+    "drop": _list_option("--drop", "Leave out these columns."),
+    "categorical": _list_option("--categorical", "Columns that are categories; or all."),
+    "continuous": _list_option("--continuous", "Columns that are measurements; or all."),
+    "discretize": _list_option(
+        "--discretize",
+        "Cut a numeric column, or all, at quantiles into K levels; repeatable.",
+        "COLUMN:K",
+    ),
+    "decimal": _text_option("--decimal", "MARK", "The decimal mark: . or ,"),
+    "missing": _text_option(
+        "--missing", "drop|refuse", "Drop rows with missing values, or refuse them (default)."
+    ),
+    "separator": _text_option(
+        "--separator", "CHARACTER", "What separates the columns, if it is not recognised."
+    ),
+}
+"""The options by their names in ``load_dataset``; all are None if they are not given."""
+
+
+class Reading(dict[str, Any]):
+    """The options of ``load_dataset`` that were given on the command line."""
+
+    def load(self, data: str) -> "Dataset":
+        """The data of that name, read as asked."""
+        from outpoint.data import load_dataset
+
+        return load_dataset(data, **self)
+
+
+NO_OPTIONS = Reading()
+
+
+def reads_data(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options above in place of its parameter ``reading``."""
+    signature = inspect.signature(command)
+    hints = get_type_hints(command, include_extras=True)
+    parameters = []
+    for name, parameter in signature.parameters.items():
+        if name != "reading":
+            parameters.append(parameter.replace(annotation=hints[name]))
+            continue
+        parameters += [
+            inspect.Parameter(one, parameter.kind, default=None, annotation=annotation)
+            for one, annotation in PARAMETERS.items()
+        ]
+
+    @wraps(command)
+    def with_reading(**words: Any) -> None:
+        given = {name: words.pop(name) for name in PARAMETERS}
+        command(reading=_parse(given), **words)
+
+    with_reading.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    with_reading.__annotations__ = {one.name: one.annotation for one in parameters}
+    return with_reading
+
+
+def _parse(given: dict[str, Any]) -> Reading:
+    """Texts of the command line as ``load_dataset`` takes them."""
+    reading = Reading((name, value) for name, value in given.items() if value is not None)
+    for name in ("columns", "drop", "categorical", "continuous"):
+        if name in reading:
+            groups = [parse_group(group, f"--{name}") for group in reading[name]]
+            reading[name] = [column for group in groups for column in group]
+    if "discretize" in reading:
+        groups = [parse_group(group, "--discretize") for group in reading["discretize"]]
+        reading["discretize"] = dict(_parse_cut(cut) for group in groups for cut in group)
+    if reading.get("separator") in ("tab", "\\t"):
+        reading["separator"] = "\t"
+    return reading
+
+
+def _parse_cut(text: str) -> tuple[str, int]:
+    column, colon, size = text.rpartition(":")
+    if not colon or not column.strip() or not _is_size(size.strip()):
+        raise OptionError(f"--discretize is written COLUMN:K, such as age:3, not {text!r}.")
+    return column.strip(), int(size)
+
+
+def _is_size(text: str) -> bool:
+    return text.isdecimal() and len(text) < 10

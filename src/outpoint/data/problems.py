@@ -1,0 +1,220 @@
+"""What is wrong with columns, said once for all columns it is wrong with.
+
+Every reader returns a :class:`Problem` instead of a column where it cannot make one. They are
+collected, so that one message names all columns in question and the option that helps.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, NoReturn
+
+from outpoint.data.wording import enumerate_items, enumerate_names, option
+from outpoint.errors import DataError
+
+ProblemKind = Literal[
+    "text",
+    "comma",
+    "thousands",
+    "infinite",
+    "type",
+    "labels",
+    "number-text",
+    "identifier",
+    "date",
+    "prose",
+    "levels",
+    "quantity",
+]
+NO_VARIABLES: tuple[ProblemKind, ...] = ("identifier", "date", "prose", "levels", "quantity")
+"""Columns that were read, but are hardly variables of a model."""
+
+
+class Problem(NamedTuple):
+    """A column that cannot be used as it is, and an example from it."""
+
+    kind: ProblemKind
+    name: str
+    detail: str = ""
+
+
+class Missing(NamedTuple):
+    """A column with missing values: how many, and where and how the first is written."""
+
+    name: str
+    n_missing: int
+    first: str
+    spelling: str
+    is_text: bool
+
+
+def refuse(
+    problems: Sequence[Problem], missing: Sequence[Missing], n_rows: tuple[int, int]
+) -> None:
+    """Raise one error that says all that is wrong; nothing if nothing is.
+
+    ``n_rows`` is the number of rows with a missing value, and of all rows.
+    """
+    sentences = []
+    for kind, describe in _SENTENCES.items():
+        found = [problem for problem in problems if problem.kind == kind]
+        if found:
+            sentences.append(describe(found))
+    unsuitable = [problem for problem in problems if problem.kind in NO_VARIABLES]
+    if unsuitable:
+        sentences.append(_no_variables(unsuitable))
+    if missing:
+        sentences.append(_missing_values(missing, n_rows))
+    if sentences:
+        raise DataError(" ".join(sentences))
+
+
+def refuse_empty(missing: Sequence[Missing], n_rows: int) -> NoReturn:
+    """Say that every row has a missing value somewhere."""
+    worst = sorted(missing, key=lambda one: -one.n_missing)
+    empty = [one.name for one in worst if one.n_missing == n_rows]
+    names = empty or [one.name for one in worst[:3]]
+    one = len(names) == 1
+    what = "have most of them"
+    if empty:
+        what = "holds nothing else" if one else "hold nothing else"
+    raise DataError(
+        f"Every row has a missing value, so none is left; leave out {enumerate_names(names)}, "
+        f"which {what}, with {option('drop', names)}."
+    )
+
+
+def _columns(problems: Sequence[Problem], verbs: tuple[str, str] = ("", "")) -> str:
+    """'Column a holds', 'Columns a and b hold'."""
+    names = enumerate_names([problem.name for problem in problems])
+    if len(problems) == 1:
+        return f"Column {names} {verbs[0]}".strip()
+    return f"Columns {names} {verbs[1]}".strip()
+
+
+def _examples(problems: Sequence[Problem]) -> str:
+    return enumerate_items([f"{problem.name!r} has {problem.detail}" for problem in problems])
+
+
+def _names(problems: Sequence[Problem]) -> list[str]:
+    return [problem.name for problem in problems]
+
+
+def _text(problems: Sequence[Problem]) -> str:
+    where = "a numeric column" if len(problems) == 1 else "numeric columns"
+    meant = "it is a category" if len(problems) == 1 else "they are categories"
+    return (
+        f"There is text in {where}: {_examples(problems)}; correct it, or read with "
+        f"{option('categorical', _names(problems))} if {meant}."
+    )
+
+
+def _comma(problems: Sequence[Problem]) -> str:
+    return (
+        f"There are numbers with a decimal comma: {_examples(problems)}; "
+        "read with decimal=',' (--decimal ,)."
+    )
+
+
+def _thousands(problems: Sequence[Problem]) -> str:
+    return (
+        f"There are commas in numbers: {_examples(problems)}; if they are decimal commas, read "
+        "with decimal=',' (--decimal ,), and if they separate thousands, remove them."
+    )
+
+
+def _infinite(problems: Sequence[Problem]) -> str:
+    return (
+        f"There are infinite values: {_examples(problems)}; correct them, drop the rows, or leave "
+        f"the columns out with {option('drop', _names(problems))}."
+    )
+
+
+def _type(problems: Sequence[Problem]) -> str:
+    types = enumerate_items([f"{problem.name!r} ({problem.detail})" for problem in problems])
+    subject = "Column" if len(problems) == 1 else "Columns"
+    verb = "holds" if len(problems) == 1 else "hold"
+    return (
+        f"{subject} {types} {verb} neither numbers nor categories; convert, or leave out with "
+        f"{option('drop', _names(problems))}."
+    )
+
+
+def _labels(problems: Sequence[Problem]) -> str:
+    found = enumerate_items([f"{problem.name!r} ({problem.detail})" for problem in problems])
+    return (
+        f"Not all levels are numbers, so these cannot be continuous: {found}; leave them "
+        "categorical or recode them."
+    )
+
+
+def _number_text(problems: Sequence[Problem]) -> str:
+    names = _names(problems)
+    return (
+        f"{_columns(problems, ('holds', 'hold'))} numbers stored as text; convert them to numbers, "
+        f"or read with {option('continuous', names)} or {option('categorical', names)}."
+    )
+
+
+_SENTENCES = {
+    "text": _text,
+    "comma": _comma,
+    "thousands": _thousands,
+    "infinite": _infinite,
+    "type": _type,
+    "labels": _labels,
+    "number-text": _number_text,
+}
+
+_WHAT = {
+    "identifier": "a different value in every row, like an identifier",
+    "date": "dates or times",
+    "prose": "free text",
+    "levels": "nearly as many levels as rows",
+    "quantity": "numbers with signs or units",
+}
+
+
+def _no_variables(problems: Sequence[Problem]) -> str:
+    """One sentence about all columns that are hardly variables."""
+    parts: list[str] = []
+    for kind in NO_VARIABLES:
+        found = [problem for problem in problems if problem.kind == kind]
+        if found:
+            subject = _columns(found, ("holds", "hold"))
+            if parts:
+                subject = subject[0].lower() + subject[1:]
+            parts.append(f"{subject} {_WHAT[kind]} (such as {found[0].detail})")
+    names = _names(problems)
+    it = "it" if len(names) == 1 else "them"
+    ways = f"leave {it} out with {option('drop', names)}"
+    if any(problem.kind == "quantity" for problem in problems):
+        ways += ", write plain numbers where there are units"
+    return (
+        f"{enumerate_items(parts)}; {ways}, or keep what is a variable with continuous= "
+        "(--continuous) or categorical= (--categorical)."
+    )
+
+
+def _missing_values(missing: Sequence[Missing], n_rows: tuple[int, int]) -> str:
+    incomplete, total = n_rows
+    if len(missing) == 1:
+        one = missing[0]
+        shown = f" ({one.spelling})" if one.spelling else ""
+        found = (
+            f"1 missing value, in {one.first}"
+            if one.n_missing == 1
+            else f"{one.n_missing} missing values, first in {one.first}"
+        )
+        what = f"Column {one.name!r} has {found}{shown}"
+        rows = f"{incomplete} {'row' if incomplete == 1 else 'rows'} of {total}"
+    else:
+        counts = enumerate_items([f"{one.name!r} ({one.n_missing})" for one in missing])
+        what = f"There are missing values in {incomplete} of {total} rows: {counts}"
+        rows = "these rows"
+    words = sorted(
+        {one.spelling for one in missing if one.is_text and one.spelling not in ("", "''")}
+    )
+    level = f", rename {enumerate_items(words, ' or ')} if it is a category" if words else ""
+    return (
+        f"{what}; drop {rows} with missing='drop' (--missing drop), leave "
+        f"columns out with drop= (--drop){level}, or impute the values first."
+    )

@@ -1,0 +1,41 @@
+"""How lists of columns and options are worded in messages."""
+
+import csv
+import io
+import json
+import shlex
+from collections.abc import Iterable, Sequence
+
+_SHOWN = 8
+
+
+def enumerate_names(names: Iterable[str], last: str = " and ", limit: int = _SHOWN) -> str:
+    """'a', 'b' and 'c'; long lists are cut."""
+    return enumerate_items([repr(name) for name in names], last, limit)
+
+
+def enumerate_items(items: Sequence[str], last: str = " and ", limit: int = _SHOWN) -> str:
+    """a, b and c; long lists are cut."""
+    if len(items) > limit:
+        return f"{', '.join(items[:limit])} and {len(items) - limit} more"
+    return last.join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+
+
+def option(name: str, columns: Sequence[str]) -> str:
+    """An option with these columns, ready to be copied into Python or the command line."""
+    if len(columns) > _SHOWN:
+        return f"{name}=[...] (--{name} with their names)"
+    listed = json.dumps(list(columns), ensure_ascii=False)
+    return f"{name}={listed} (--{name} {shlex.quote(join_group(columns))})"
+
+
+def join_group(names: Sequence[str]) -> str:
+    """Names separated by commas, in double quotes where a name holds one."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
+
+
+def clip(text: str) -> str:
+    """A cell as it is shown in a message."""
+    return repr(text if len(text) <= 40 else text[:37] + "...")
