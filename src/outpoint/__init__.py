@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         WeightWarning,
         compare_posteriors,
         load,
+        read_edges,
     )
     from outpoint.report import plots
     from outpoint.scores import BIC, BDeu, BGe, CustomScore
@@ -78,6 +79,7 @@ _HOMES = {
         "WeightWarning",
         "compare_posteriors",
         "load",
+        "read_edges",
     ),
     "outpoint.scores": ("BIC", "BDeu", "BGe", "CustomScore"),
 }
@@ -117,6 +119,7 @@ __all__ = [
     "plots",
     "random_dag",
     "read_dag",
+    "read_edges",
     "sample_uniform_dags",
     "simulate",
     "write_dag",
