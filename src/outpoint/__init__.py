@@ -45,7 +45,8 @@ if TYPE_CHECKING:
         read_edges,
     )
     from outpoint.report import plots
-    from outpoint.scores import BIC, BDeu, BGe, CustomScore
+    from outpoint.scores import BIC, BDeu, BGe, CustomScore, JklScore, read_jkl
+    from outpoint.tables import write_jkl
 
 _HOMES = {
     "outpoint.data": ("Dataset", "simulate"),
@@ -81,7 +82,8 @@ _HOMES = {
         "load",
         "read_edges",
     ),
-    "outpoint.scores": ("BIC", "BDeu", "BGe", "CustomScore"),
+    "outpoint.scores": ("BIC", "BDeu", "BGe", "CustomScore", "JklScore", "read_jkl"),
+    "outpoint.tables": ("write_jkl",),
 }
 _MODULES = {"datasets": "outpoint.data.bundled", "plots": "outpoint.report.plots"}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -98,6 +100,7 @@ __all__ = [
     "DataError",
     "Dataset",
     "GraphError",
+    "JklScore",
     "LabelledPartition",
     "MapResult",
     "OptionError",
@@ -120,9 +123,11 @@ __all__ = [
     "random_dag",
     "read_dag",
     "read_edges",
+    "read_jkl",
     "sample_uniform_dags",
     "simulate",
     "write_dag",
+    "write_jkl",
 ]
 
 
