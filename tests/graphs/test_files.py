@@ -103,7 +103,22 @@ def test_matrix_with_spaces_and_a_byte_order_mark(tmp_path: Path) -> None:
     assert dag == Dag.from_edges(["a", "b"], [("a", "b")])
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"","a","b","c"\n"a",0,1,0\n"b",0,0,0\n"c",1,0,0\n',
+        ",a,b,c\nc,1,0,0\na,0,1,0\nb,0,0,0\n",
+    ],
+    ids=["R", "rows in another order"],
+)
+def test_matrix_with_row_names(tmp_path: Path, text: str) -> None:
+    dag = read_csv(tmp_path, text)
+    assert dag == Dag.from_edges(["a", "b", "c"], [("a", "b"), ("c", "a")])
+    assert read_csv(tmp_path, text, ["c", "b", "a"]) == dag
+
+
 BAD = {
+    "row names": (",a,b\na,0,1\nc,0,0\n", "names of the rows"),
     "matrix of probabilities": ("a,b\n0,0.5\n0.25,0\n", "matrix of edge probabilities"),
     "rows": ("a,b\n0,1\n", "neither a list of edges"),
     "columns": ("a,b\n0,1,0\n0,0,0\n", "neither a list of edges"),

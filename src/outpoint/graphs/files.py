@@ -2,11 +2,11 @@
 
 ``.dot`` and ``.gv`` hold DOT, ``.graphml`` and ``.xml`` GraphML, ``.bn`` a model string of bnlearn
 and ``.dagitty`` the text of dagitty. ``.csv`` holds either an adjacency matrix (names in the first
-row, then a row of 0 and 1 per parent, as in Benchpress) or a list of edges with columns
-``parent,child``, ``from,to`` or ``source,target``. Spaces after a comma do not count unless they
-are quoted. A file that can be read as a matrix is one, even if its nodes are called ``from`` and
-``to``: the same rows as edges would repeat themselves or close a cycle. Names in CSV files are
-protected from spreadsheets, see :mod:`outpoint.graphs.cells`.
+row, then a row of 0 and 1 per parent, as in Benchpress; names of the rows may stand before them) or
+a list of edges with columns ``parent,child``, ``from,to`` or ``source,target``. Spaces after a
+comma do not count unless they are quoted. A file that can be read as a matrix is one, even if its
+nodes are called ``from`` and ``to``: the same rows as edges would repeat themselves or close a
+cycle. Names in CSV files are protected from spreadsheets, see :mod:`outpoint.graphs.cells`.
 
 DOT and GraphML can hold probabilities of edges too, and a matrix of them fits a CSV file.
 """
@@ -176,6 +176,9 @@ def _from_csv(text: str, names: list[str] | None) -> Dag:
     matrix = _matrix(rows[1:], len(header))
     if matrix is not None:
         return Dag.from_adjacency(matrix, header)
+    labelled = _labelled_matrix(header, rows[1:], known)
+    if labelled is not None:
+        return labelled
     columns = [name.strip().lower() for name in rows[0]]
     if _holds_probabilities(rows[1:], len(header)):
         raise GraphError("this is a matrix of edge probabilities and not one DAG; use a map.dot")
@@ -216,6 +219,20 @@ def _holds_probabilities(rows: list[list[str]], n: int) -> bool:
         return False
     square = len(numbers) == n and all(len(row) == n for row in numbers)
     return square and all(0 <= number <= 1 for row in numbers for number in row)
+
+
+def _labelled_matrix(
+    header: list[str], rows: list[list[str]], known: frozenset[str] | None
+) -> Dag | None:
+    """The DAG of a matrix with row names, as R and pandas write them unless told not to."""
+    matrix = _matrix([row[1:] for row in rows], len(header) - 1)
+    if header[0] or matrix is None:
+        return None
+    labels = _known_names([row[0] for row in rows], known)
+    if sorted(labels) != sorted(header[1:]):
+        raise GraphError("the names of the rows of this matrix are not those of its columns")
+    order = [labels.index(name) for name in header[1:]]
+    return Dag.from_adjacency(matrix[order], header[1:])
 
 
 def _matrix(rows: list[list[str]], n: int) -> np.ndarray | None:
