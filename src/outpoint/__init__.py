@@ -42,9 +42,11 @@ if TYPE_CHECKING:
         WeightWarning,
         compare_posteriors,
         load,
+        read_edges,
     )
     from outpoint.report import plots
-    from outpoint.scores import BIC, BDeu, BGe, CustomScore, Knowledge
+    from outpoint.scores import BIC, BDeu, BGe, CustomScore, JklScore, Knowledge, read_jkl
+    from outpoint.tables import write_jkl
 
 _HOMES = {
     "outpoint.data": ("Dataset", "load_dataset", "simulate"),
@@ -78,8 +80,10 @@ _HOMES = {
         "WeightWarning",
         "compare_posteriors",
         "load",
+        "read_edges",
     ),
-    "outpoint.scores": ("BIC", "BDeu", "BGe", "CustomScore", "Knowledge"),
+    "outpoint.scores": ("BIC", "BDeu", "BGe", "CustomScore", "JklScore", "Knowledge", "read_jkl"),
+    "outpoint.tables": ("write_jkl",),
 }
 _MODULES = {"datasets": "outpoint.data.bundled", "plots": "outpoint.report.plots"}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -96,6 +100,7 @@ __all__ = [
     "DataError",
     "Dataset",
     "GraphError",
+    "JklScore",
     "Knowledge",
     "LabelledPartition",
     "MapResult",
@@ -119,9 +124,12 @@ __all__ = [
     "plots",
     "random_dag",
     "read_dag",
+    "read_edges",
+    "read_jkl",
     "sample_uniform_dags",
     "simulate",
     "write_dag",
+    "write_jkl",
 ]
 
 

@@ -47,6 +47,13 @@ def test_truth(run: Run, runs: Runs, kind: str) -> None:
     assert found["threshold"] == 0.5
 
 
+@pytest.mark.parametrize("suffix", ["dot", "bn", "dagitty"])
+def test_formats_of_the_truth(run: Run, runs: Runs, suffix: str) -> None:
+    op.write_dag(TRUTH, f"truth.{suffix}")
+    expected = op.load(runs.exact).compare(TRUTH).expected_shd
+    assert float(run("compare", str(runs.exact), f"truth.{suffix}", "-q").out) == expected
+
+
 def test_undefined_is_null(run: Run, runs: Runs) -> None:
     Path("none.dot").write_text(op.Dag.empty(list("abcd")).to_dot())
     found = strict_json(run("compare", str(runs.exact), "none.dot", "--json").out)

@@ -3,6 +3,7 @@
 import csv
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +14,7 @@ from outpoint.graphs import read_dag
 from tests.cli.conftest import HOSTILE, Run, Runs, listing
 
 
-@pytest.mark.parametrize("suffix", ["dot", "gv", "graphml", "xml", "csv"])
+@pytest.mark.parametrize("suffix", ["dot", "gv", "graphml", "xml", "csv", "bn", "dagitty"])
 @pytest.mark.parametrize("what", ["map", "median", "consensus"])
 def test_graph(run: Run, runs: Runs, what: str, suffix: str) -> None:
     posterior = op.load(runs.exact)
@@ -39,6 +40,35 @@ def test_edges_left_out_are_named_in_one_line(run: Run, runs: Runs) -> None:
     assert outcome.err.count("\n") == 1
     assert "warnings.warn" not in outcome.err
     assert run(*words, "--quiet").err == ""
+
+
+@pytest.mark.parametrize("what", ["map", "consensus", "probabilities", "edges"])
+def test_the_same_in_python(run: Run, runs: Runs, what: str) -> None:
+    words = ["--threshold", "0.9"] if what in ("consensus", "probabilities") else []
+    for suffix in ("csv",) if what == "edges" else ("csv", "dot", "graphml"):
+        run("export", str(runs.exact), f"shell.{suffix}", "--what", what, *words)
+        op.load(runs.exact).export(
+            f"python.{suffix}", what, threshold=float(words[1]) if words else None
+        )
+        assert Path(f"shell.{suffix}").read_bytes() == Path(f"python.{suffix}").read_bytes()
+
+
+def test_probabilities(run: Run, runs: Runs) -> None:
+    expected = op.load(runs.exact).edge_probabilities
+    assert run("export", str(runs.exact), "p.csv", "--what", "probabilities").code == 0
+    found = pd.read_csv("p.csv")
+    assert list(found.columns) == list(expected.columns)
+    np.testing.assert_array_equal(found, expected)
+    run("export", str(runs.exact), "p.graphml", "--what", "probabilities", "--threshold", "0.3")
+    graph = nx.read_graphml("p.graphml")
+    assert dict(graph.edges) == {
+        (u, v): {"probability": expected.loc[u, v]}
+        for u in expected.index
+        for v in expected.columns
+        if expected.loc[u, v] >= 0.3
+    }
+    assert 0 < graph.number_of_edges() < 12
+    assert list(graph.nodes) == list(expected.index)
 
 
 def test_edges(run: Run, runs: Runs) -> None:

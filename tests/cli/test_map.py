@@ -40,6 +40,9 @@ def test_the_dag_is_written_as_dot(run: Run) -> None:
     assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
     assert op.Dag.from_dot(Path("best.dot").read_text()) == op.find_map("asia").dag
     assert run("map", "asia", "-o", "best.dot").out.endswith("File      best.dot\n")
+    for suffix in ("graphml", "csv", "bn", "dagitty"):
+        assert run("map", "asia", "--out", f"best.{suffix}", "--quiet").code == 0
+        assert op.read_dag(f"best.{suffix}") == op.read_dag("best.dot")
 
 
 def test_json(run: Run) -> None:
@@ -101,6 +104,7 @@ def test_many_variables_are_searched(run: Run) -> None:
         (["data.csv", "--runs", "0"], "runs is a whole number from 1, not 0"),
         (["data.csv", "--method", "exact", "--steps", "5"], "steps belongs to method 'search'"),
         (["data.csv", "--out", "."], "is a directory"),
+        (["data.csv", "--out", "best.png"], "best.png has no known format of a graph"),
         (["data.csv", "--out", "no/such/best.dot"], "there is no directory no/such"),
         (["data.csv", "--require", "a-b"], "an edge is written 'A->B'"),
         (["data.csv", "--colour"], "no such option"),

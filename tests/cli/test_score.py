@@ -71,7 +71,7 @@ def test_difference_by_hand(run: Run) -> None:
     assert found["log_score"] - found["empty_log_score"] == pytest.approx(expected, abs=1e-8)
 
 
-@pytest.mark.parametrize("suffix", ["dot", "graphml", "csv"])
+@pytest.mark.parametrize("suffix", ["dot", "graphml", "csv", "bn", "dagitty"])
 def test_every_format_gives_the_same(run: Run, suffix: str) -> None:
     from outpoint.graphs import write_dag
 

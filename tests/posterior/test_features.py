@@ -1,5 +1,7 @@
 """Features by text against the same features asked of one Dag at a time."""
 
+from time import perf_counter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -115,7 +117,7 @@ def test_names_as_they_are(names, text, expected):
     ],
 )
 def test_ambiguous_names_ask_for_quotes(names, text):
-    with pytest.raises(OptionError, match=r"in 2 ways.*double quotes"):
+    with pytest.raises(OptionError, match=r"in several ways.*double quotes"):
         parse_feature(text, names)
 
 
@@ -251,3 +253,56 @@ def test_not_a_feature(exact, feature):
     for ask in (exact.probability, exact.estimate):
         with pytest.raises(OptionError, match="a function of a Dag or a text"):
             ask(feature)
+
+
+# Limits: a sentence within seconds, where readings without limit would take for ever
+
+
+def refuse_in_time(text, names, message):
+    started = perf_counter()
+    with pytest.raises(OptionError, match=message) as caught:
+        parse_feature(text, names)
+    assert perf_counter() - started < 60
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(" * 500 + "a -> b" + ")" * 500, "more than 30 parentheses"),
+        ("(" * 500, "more than 30 parentheses"),
+        ("not " * 500 + "a -> b", "more than 30 parentheses or words 'not'"),
+        (" and ".join(["a -> b"] * 600), "at most 5,000 characters, not 6,595"),
+        ('"' * 4999, "expected|no variable"),
+    ],
+)
+def test_long_and_deep_features(text, message):
+    refuse_in_time(text, NAMES, message)
+
+
+def nested_names(word, n):
+    return ["a", "b", *(word.join(["b"] * i) for i in range(2, n))]
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (nested_names(" and a -> ", 60), " and ".join(["a -> b"] * 450)),
+        (nested_names(" -> ", 400), "a -> " + " -> ".join(["b"] * 900)),
+        (nested_names(", ", 400), "parents(a) = {" + ", ".join(["b"] * 1500) + "}"),
+        (["not", "not not", "not not not", "b"], "not " * 28 + "-> b"),
+    ],
+)
+def test_names_that_make_every_word_a_choice(names, text):
+    refuse_in_time(text, names, r"ways because of how the variables are called")
+
+
+@pytest.mark.parametrize("word", [" and ", " or "])
+def test_what_is_long_and_clear_is_read(word):
+    text = word.join(["(a -> b <- c)", "not a -> d"] * 150)
+    feature = parse_feature(text, NAMES)
+    assert isinstance(feature, And if word == " and " else Or)
+    assert feature.parts == (VStructure(0, 1, 2), Not(Edge(0, 3))) * 150
+    assert parse_feature("(" * 29 + "a -> b" + ")" * 29, NAMES) == Edge(0, 1)
+    chain = parse_feature(" -> ".join("abcd" * 100), NAMES)
+    assert len(chain.parts) == 399

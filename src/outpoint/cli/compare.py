@@ -20,7 +20,8 @@ def compare(
     other: Annotated[
         Path,
         typer.Argument(
-            metavar="OTHER", help="Another run, or the true DAG: .dot, .graphml or .csv."
+            metavar="OTHER",
+            help="Another run, or the true DAG: .dot, .graphml, .csv, .bn or .dagitty.",
         ),
     ],
     threshold: Annotated[

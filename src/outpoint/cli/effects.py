@@ -49,6 +49,7 @@ def effects(
     from outpoint.cli.output import check_file, frame_to_rows, print_json, write_text
     from outpoint.cli.summary import make_console, print_line, print_table
     from outpoint.errors import OptionError
+    from outpoint.posterior.export import format_table
 
     check_file(out)
     check_seed(seed)
@@ -65,7 +66,7 @@ def effects(
     if effect is not None:
         table = table[table["effect"] == effect]
     if out is not None:
-        write_text(out, table.to_csv(index=False, lineterminator="\n"))
+        write_text(out, format_table(table, ("cause", "effect")))
     if json:
         print_json(
             {

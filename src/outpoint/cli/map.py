@@ -26,7 +26,8 @@ def map_command(
             "--out",
             "-o",
             metavar="FILE",
-            help="Write the DAG to this file, as DOT for Graphviz.",
+            help="Write the DAG to this file: .dot, .graphml, .csv (adjacency matrix), .bn "
+            "(bnlearn) or .dagitty.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -82,10 +83,13 @@ def map_command(
     """
     from outpoint.cli.output import check_file, print_json, write_text
     from outpoint.cli.progress import RunProgress
+    from outpoint.graphs.files import check_suffix, format_dag
     from outpoint.mapping import find_map
 
     dataset = reading.load(data)
     check_file(out)
+    if out is not None:
+        check_suffix(out)
     takes_long = dataset.n_nodes > 20 or method not in ("auto", "exact")
     with RunProgress(shown=not quiet and takes_long) as progress:
         result = find_map(
@@ -105,7 +109,7 @@ def map_command(
             progress=progress,
         )
     if out is not None:
-        write_text(out, result.dag.to_dot())
+        write_text(out, format_dag(result.dag, out))
     if json:
         print_json(_as_json(result, dataset))
     elif not quiet:

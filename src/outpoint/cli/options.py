@@ -39,7 +39,8 @@ Score = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="auto, bge (continuous), bdeu (categorical) or bic (either kind).",
+        help="auto, bge (continuous), bdeu (categorical), bic (either kind), or a file of local "
+        "scores (.jkl).",
         rich_help_panel=MODEL,
     ),
 ]

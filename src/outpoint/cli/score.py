@@ -16,7 +16,8 @@ def score(
     graph: Annotated[
         Path,
         typer.Argument(
-            metavar="GRAPH", help="The DAG: .dot, .graphml, or .csv (adjacency matrix or edges)."
+            metavar="GRAPH",
+            help="The DAG: .dot, .graphml, .csv (adjacency matrix or edges), .bn or .dagitty.",
         ),
     ],
     quiet: options.QuietNumber = False,

@@ -15,7 +15,10 @@ MOST_NUMBERS = 100_000_000
 def simulate(
     graph: Annotated[
         Path | None,
-        typer.Argument(metavar="GRAPH", help="The DAG: .dot, .graphml or .csv (or use --nodes)."),
+        typer.Argument(
+            metavar="GRAPH",
+            help="The DAG: .dot, .graphml, .csv, .bn or .dagitty (or use --nodes).",
+        ),
     ] = None,
     nodes: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="Nodes of a random DAG instead of GRAPH.")
@@ -37,7 +40,7 @@ def simulate(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write the DAG here: .dot, .graphml or .csv.",
+            help="Write the DAG here: .dot, .graphml, .csv, .bn or .dagitty.",
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,

@@ -18,13 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from outpoint.errors import GraphError, OptionError
-from outpoint.graphs import formats
+from outpoint.graphs import dagitty, formats, model_strings
 from outpoint.graphs.cpdag import Cpdag
 from outpoint.graphs.layers import BoolArray, Layers, compute_parent_masks, peel_layers
 from outpoint.graphs.partition import LabelledPartition
 from outpoint.graphs.validation import (
     Node,
     align_names,
+    check_n_nodes,
     count_pair_differences,
     default_names,
     find_node,
@@ -75,6 +76,7 @@ class Dag:
     def from_edges(cls, names: Iterable[str], edges: Iterable[tuple[Node, Node]]) -> Dag:
         """From (parent, child) pairs of names, or of indices where the entries are integers."""
         checked = validate_names(names)
+        check_n_nodes(len(checked))
         index = {name: i for i, name in enumerate(checked)}
         adjacency = np.zeros((len(checked), len(checked)), dtype=np.bool_)
         for edge in edges:
@@ -131,6 +133,16 @@ class Dag:
     def from_graphml(cls, text: str) -> Dag:
         """From the text of a directed GraphML graph; the node ids become the names."""
         return cls.from_edges(*formats.parse_graphml(text))
+
+    @classmethod
+    def from_model_string(cls, text: str) -> Dag:
+        """From a model string of bnlearn, such as ``[A][B|A][C|A:B]``."""
+        return cls.from_edges(*model_strings.parse_model_string(text))
+
+    @classmethod
+    def from_dagitty(cls, text: str) -> Dag:
+        """From the text of a dagitty graph, such as ``dag { A -> B }``; attributes are ignored."""
+        return cls.from_edges(*dagitty.parse_dagitty(text))
 
     # Nodes and edges
 
@@ -279,6 +291,14 @@ class Dag:
     def to_graphml(self) -> str:
         """GraphML text, for Cytoscape, yEd, igraph and others."""
         return formats.write_graphml(self.names, self.edges)
+
+    def to_model_string(self) -> str:
+        """A model string for bnlearn in R: ``[A][B|A][C|A:B]``."""
+        return model_strings.write_model_string(self.names, self.edges)
+
+    def to_dagitty(self) -> str:
+        """Text for dagitty, in R or on its page: ``dag { A -> B }``."""
+        return dagitty.write_dagitty(self.names, self.edges)
 
     def to_frame(self) -> pd.DataFrame:
         """A DataFrame of 0 and 1, rows are parents and columns children."""

@@ -3,34 +3,50 @@ r"""DOT and GraphML text, from and to plain names and edges.
 Names are whatever a user calls a column: they may hold quotes, backslashes, line breaks or
 markup, and must come back unchanged. DOT is written with every name quoted, `"` as `\"` and a
 backslash as `\\`, and every node stated before the edges, so that the order of the nodes and the
-isolated ones survive. The reader takes the part of DOT that describes one directed graph (node
-statements, edge chains, attributes skipped) and refuses the rest instead of guessing.
+isolated ones survive. Edges may carry the probability that a posterior gives them. The reader takes
+the part of DOT that describes one directed graph (node statements, edge chains, attributes skipped)
+and refuses the rest instead of guessing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from outpoint.errors import GraphError
-from outpoint.graphs.validation import quote_name
+from outpoint.graphs.validation import check_n_nodes, quote_name
 
 Edge = tuple[str, str]
 NamedEdges = tuple[list[str], list[Edge]]
+Weights = Mapping[Edge, float]
+"""Probabilities of edges."""
 
 
 def write_dot(
-    names: Sequence[str], directed: Iterable[Edge], undirected: Iterable[Edge] = ()
+    names: Sequence[str],
+    directed: Iterable[Edge],
+    undirected: Iterable[Edge] = (),
+    weights: Weights | None = None,
 ) -> str:
-    """A `digraph` with all nodes; undirected edges are drawn without arrow heads."""
+    """A `digraph` with all nodes; undirected edges are drawn without arrow heads.
+
+    ``weights`` are the probabilities of the directed edges: the attribute ``probability``, and
+    rounded the label that Graphviz draws.
+    """
     lines = ["digraph {"]
     lines += [f"  {_quote_id(name)};" for name in names]
-    lines += [f"  {_quote_id(a)} -> {_quote_id(b)};" for a, b in directed]
+    for a, b in directed:
+        weight = "" if weights is None else _weight_attributes(weights[a, b])
+        lines.append(f"  {_quote_id(a)} -> {_quote_id(b)}{weight};")
     lines += [f"  {_quote_id(a)} -> {_quote_id(b)} [dir=none];" for a, b in undirected]
     return "\n".join([*lines, "}", ""])
+
+
+def _weight_attributes(weight: float) -> str:
+    return f' [probability="{float(weight)!r}", label="{weight:.2f}"]'
 
 
 def _quote_id(name: str) -> str:
@@ -162,6 +178,7 @@ class _DotReader:
             )
         self.skip_attributes()
         self.names.update(dict.fromkeys(chain))
+        check_n_nodes(len(self.names))
         self.edges += pairwise(chain)
 
     def read_node(self) -> str:
@@ -198,8 +215,13 @@ def parse_dot(text: str) -> NamedEdges:
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write_graphml(names: Sequence[str], edges: Iterable[Edge]) -> str:
-    """A directed GraphML graph; the names are the node ids."""
+def write_graphml(
+    names: Sequence[str], edges: Iterable[Edge], weights: Weights | None = None
+) -> str:
+    """A directed GraphML graph; the names are the node ids and, for igraph, an attribute `name`.
+
+    ``weights`` are the probabilities of the edges, an attribute ``probability``.
+    """
     import networkx as nx
 
     for name in names:
@@ -208,8 +230,9 @@ def write_graphml(names: Sequence[str], edges: Iterable[Edge]) -> str:
                 f"GraphML cannot hold the name {name!r}: rename the node, or write DOT instead"
             )
     graph = nx.DiGraph()
-    graph.add_nodes_from(names)
-    graph.add_edges_from(edges)
+    graph.add_nodes_from((name, {"name": name}) for name in names)
+    for edge in edges:
+        graph.add_edge(*edge, **({} if weights is None else {"probability": float(weights[edge])}))
     buffer = BytesIO()
     nx.write_graphml_xml(graph, buffer)
     return buffer.getvalue().decode("utf-8")

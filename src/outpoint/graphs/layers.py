@@ -38,15 +38,21 @@ def peel_layers(parent_masks: Sequence[int]) -> Layers:
     The graph is acyclic if and only if the layers returned hold all the nodes.
     """
     layers = []
-    placed = 0
-    remaining = list(range(len(parent_masks)))
-    while remaining:
-        outpoints = tuple(v for v in remaining if not parent_masks[v] & ~placed)
-        if not outpoints:
-            break
-        layers.append(outpoints)
-        placed |= sum(1 << v for v in outpoints)
-        remaining = [v for v in remaining if not placed >> v & 1]
+    not_placed = (1 << len(parent_masks)) - 1
+    waiting: dict[int, list[int]] = {}  # each node by one of its parents that are not placed yet
+    arrived = list(range(len(parent_masks)))
+    while arrived:
+        outpoints = []
+        for v in arrived:
+            missing = parent_masks[v] & not_placed
+            if missing:
+                waiting.setdefault(missing.bit_length() - 1, []).append(v)
+            else:
+                outpoints.append(v)
+        if outpoints:
+            layers.append(tuple(sorted(outpoints)))
+        not_placed &= ~sum(1 << v for v in outpoints)
+        arrived = [v for u in outpoints for v in waiting.pop(u, ())]
     return tuple(layers)
 
 

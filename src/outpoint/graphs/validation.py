@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 Node = str | int
 """A node, by name or by its index in the names."""
 
+MOST_NODES = 10_000
+"""Beyond so many nodes an adjacency matrix no longer fits the memory of a usual machine."""
+
+MOST_CYCLE_NODES = 10
+"""Nodes of a cycle that a message shows."""
+
 
 def default_names(n_nodes: int) -> tuple[str, ...]:
     """The names of nodes nobody has named: x1, x2, ..."""
@@ -27,6 +33,12 @@ def default_names(n_nodes: int) -> tuple[str, ...]:
 def quote_name(name: str) -> str:
     """A name as messages show it: in quotes when it is empty or holds unusual characters."""
     return name if name and name.isprintable() and name == name.strip() else repr(name)
+
+
+def check_n_nodes(n_nodes: int) -> None:
+    """Refuse a graph before memory for its adjacency matrix is asked for."""
+    if n_nodes > MOST_NODES:
+        raise GraphError(f"a graph has at most {MOST_NODES:,} nodes, and this one has more")
 
 
 def validate_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -89,8 +101,10 @@ def raise_if_cyclic(parent_masks: Sequence[int], names: Sequence[str]) -> None:
     """Refuse a graph with a directed cycle, and show one."""
     cycle = find_cycle(parent_masks)
     if cycle is not None:
-        shown = " -> ".join(quote_name(names[v]) for v in [*cycle, cycle[0]])
-        raise GraphError(f"the graph has a directed cycle: {shown}")
+        shown = [quote_name(names[v]) for v in cycle[:MOST_CYCLE_NODES]]
+        more = ["..."] if len(cycle) > MOST_CYCLE_NODES else []
+        path = " -> ".join([*shown, *more, shown[0]])
+        raise GraphError(f"the graph has a directed cycle: {path}")
 
 
 def find_node(node: Node, names: Sequence[str]) -> int:

@@ -4,6 +4,7 @@ from outpoint.posterior.comparison import PosteriorComparison, TruthComparison, 
 from outpoint.posterior.consensus import ConsensusWarning
 from outpoint.posterior.estimates import Estimate
 from outpoint.posterior.exact import ExactPosterior
+from outpoint.posterior.export import read_edges
 from outpoint.posterior.files import check_writable, summarize, write_run
 from outpoint.posterior.posterior import Posterior, RunInfo
 from outpoint.posterior.reweighting import WeightedPosterior, WeightWarning
@@ -24,6 +25,7 @@ __all__ = [
     "check_writable",
     "compare_posteriors",
     "load",
+    "read_edges",
     "summarize",
     "write_run",
 ]

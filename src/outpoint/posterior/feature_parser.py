@@ -14,14 +14,20 @@ there are no tokens to cut a text into beforehand: the parser tries every known 
 and follows all readings. One reading is the answer, none is an error at the furthest place that
 any of them reached, and several ask for double quotes around names (with a backslash before quotes
 and backslashes inside them).
+
+Readings can multiply with every word of a text. Each rule is therefore tried once at a place, of
+the readings that end at the same place two are kept, one more than a clear text has, and there is
+a limit to the steps that are followed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import NoReturn
+from functools import wraps
+from heapq import heappop, heappush
+from typing import NoReturn, TypeVar
 
 from outpoint.errors import OptionError
 from outpoint.posterior.features import (
@@ -43,6 +49,11 @@ from outpoint.posterior.features import (
 Reading = tuple[Feature, int]
 """A feature and the place in the text where it ends."""
 
+State = TypeVar("State")
+Parts = tuple[Feature, ...]
+Links = tuple[tuple[int, ...], tuple[str, ...]]
+"""The nodes of a path, and what stands between them."""
+
 LINKS = {
     "->": re.compile(r"->"),
     "<-": re.compile(r"<-"),
@@ -50,6 +61,14 @@ LINKS = {
     "-> ... ->": re.compile(r"->\s*\.\.\.\s*->"),
     "<- ... <-": re.compile(r"<-\s*\.\.\.\s*<-"),
 }
+MOST_CHARACTERS = 5_000
+MOST_NESTED = 30
+"""Parentheses, or the word not, inside each other; each takes a dozen calls of Python's stack."""
+
+MOST_READINGS = 2
+MOST_STATES = 10_000
+"""Steps of repetitions that are followed; a text of clear words has less than one per character."""
+
 FACTS: dict[str, Callable[[int], Feature]] = {"root": Root, "leaf": Leaf, "isolated": Isolated}
 
 _SPACE = re.compile(r"\s*")
@@ -62,16 +81,38 @@ _THE_END = "the end"
 
 def parse_feature(text: str, names: Sequence[str]) -> Feature:
     """The feature that a text describes; names stand for their numbers in ``names``."""
+    if len(text) > MOST_CHARACTERS:
+        raise OptionError(
+            f"a feature has at most {MOST_CHARACTERS:,} characters, not {len(text):,}: "
+            "give a function of the DAG instead."
+        )
     parser = _Parser(text, names)
-    readings = {feature for feature, end in parser.feature(0) if parser.at_end(end)}
+    readings = [feature for feature, end in parser.feature(0) if parser.at_end(end)]
     if not readings:
         parser.fail()
     if len(readings) > 1:
-        raise OptionError(
-            f"the feature {text!r} can be read in {len(readings)} ways because of how the "
-            "variables are called: put their names in double quotes."
-        )
-    return readings.pop()
+        parser.ask_for_quotes("several")
+    return readings[0]
+
+
+def _remembered(
+    rule: Callable[[_Parser, int], Iterator[Reading]],
+) -> Callable[[_Parser, int], list[Reading]]:
+    """The rule, tried once at every place; of readings that end at one place it keeps two."""
+
+    @wraps(rule)
+    def tried(parser: _Parser, place: int) -> list[Reading]:
+        key = (rule.__name__, place)
+        if key not in parser.remembered:
+            by_end: dict[int, list[Feature]] = {}
+            for feature, end in rule(parser, place):
+                kept = by_end.setdefault(end, [])
+                if len(kept) < MOST_READINGS and feature not in kept:
+                    kept.append(feature)
+            parser.remembered[key] = [(one, end) for end, kept in by_end.items() for one in kept]
+        return parser.remembered[key]
+
+    return tried
 
 
 class _Parser:
@@ -81,15 +122,20 @@ class _Parser:
         self.text = text
         self.names = names
         self.numbers = {name: number for number, name in enumerate(names)}
+        self.remembered: dict[tuple[str, int], list[Reading]] = {}
+        self.names_at: dict[int, list[tuple[int, int]]] = {}
+        self.depth = self.states = 0
         self.furthest = 0
         self.expected: list[str] = []
         self.refusal = ""
 
     # The rules, as in the grammar
 
+    @_remembered
     def feature(self, place: int) -> Iterator[Reading]:
         yield from self.joined(place, "or", self.term, Or)
 
+    @_remembered
     def term(self, place: int) -> Iterator[Reading]:
         yield from self.joined(place, "and", self.factor, And)
 
@@ -97,18 +143,28 @@ class _Parser:
         self,
         place: int,
         word: str,
-        rule: Callable[[int], Iterator[Reading]],
+        rule: Callable[[int], list[Reading]],
         join: type[And] | type[Or],
     ) -> Iterator[Reading]:
         """One part, or several with the word between them."""
-        for part, end in rule(place):
-            yield part, end
-            for after in self.word(end, word):
-                for rest, last in self.joined(after, word, rule, join):
-                    others = rest.parts if isinstance(rest, join) else (rest,)
-                    yield join((part, *others)), last
 
+        def follow(parts: tuple[Feature, ...], end: int) -> Iterator[tuple[Parts, int]]:
+            for after in self.word(end, word):
+                for part, last in rule(after):
+                    yield (*parts, part), last
+
+        first: list[tuple[Parts, int]] = [((part,), end) for part, end in rule(place)]
+        for parts, end in self.walk(first, follow):
+            yield (join(parts) if len(parts) > 1 else parts[0]), end
+
+    @_remembered
     def factor(self, place: int) -> Iterator[Reading]:
+        self.depth += 1
+        if self.depth > MOST_NESTED:
+            raise OptionError(
+                f"the feature has more than {MOST_NESTED} parentheses or words 'not' inside each "
+                "other: write it more simply."
+            )
         for after in self.word(place, "not"):
             for part, end in self.factor(after):
                 yield Not(part), end
@@ -117,16 +173,22 @@ class _Parser:
                 for last in self.mark(end, ")"):
                     yield part, last
         for name, end in self.name(place):
-            yield from self.links(end, (name,), ())
+            yield from self.path(end, name)
             yield from self.membership(end, name)
         yield from self.fact(place)
+        self.depth -= 1
 
-    def links(
-        self, place: int, nodes: tuple[int, ...], links: tuple[str, ...]
-    ) -> Iterator[Reading]:
-        """The rest of a path that has begun."""
-        if links:
-            yield _join_links(nodes, links), place
+    def path(self, place: int, start: int) -> Iterator[Reading]:
+        """The rest of a path that begins with a name."""
+        begun: Links = ((start,), ())
+        for (nodes, links), end in self.walk(
+            [(begun, place)], self.next_link, lambda path: path[0][-1]
+        ):
+            if links:
+                yield _join_links(nodes, links), end
+
+    def next_link(self, path: Links, place: int) -> Iterator[tuple[Links, int]]:
+        nodes, links = path
         start = self.skip(place)
         for link, pattern in LINKS.items():
             match = pattern.match(self.text, start)
@@ -137,7 +199,7 @@ class _Parser:
                 if name == nodes[-1]:
                     self.refuse(name, "cannot be linked to itself")
                 else:
-                    yield from self.links(end, (*nodes, name), (*links, link))
+                    yield ((*nodes, name), (*links, link)), end
 
     def membership(self, place: int, member: int) -> Iterator[Reading]:
         for after_in in self.word(place, "in"):
@@ -157,11 +219,8 @@ class _Parser:
             for child, closed in self.argument(after):
                 for equal in self.mark(closed, "="):
                     for opened in self.mark(equal, "{"):
-                        for parents, end in self.members(opened):
-                            if child in parents:
-                                self.refuse(child, "cannot be its own parent")
-                            else:
-                                yield ParentSet(child, parents), end
+                        for parents, end in self.members(opened, child):
+                            yield ParentSet(child, parents), end
 
     def argument(self, place: int) -> Iterator[tuple[int, int]]:
         """A name in parentheses."""
@@ -170,19 +229,74 @@ class _Parser:
                 for closed in self.mark(end, ")"):
                     yield node, closed
 
-    def members(
-        self, place: int, before: frozenset[int] = frozenset()
-    ) -> Iterator[tuple[frozenset[int], int]]:
-        """Names with commas between them, up to the closing brace."""
-        if not before:
-            for closed in self.mark(place, "}"):
-                yield before, closed
-        for node, end in self.name(place):
-            found = before | {node}
+    def members(self, place: int, child: int) -> Iterator[tuple[frozenset[int], int]]:
+        """Names of others with commas between them, up to the closing brace."""
+        for closed in self.mark(place, "}"):
+            yield frozenset(), closed
+
+        def listed(place: int) -> Iterator[tuple[int, int]]:
+            for node, end in self.name(place):
+                if node == child:
+                    self.refuse(child, "cannot be its own parent")
+                else:
+                    yield node, end
+
+        def follow(found: frozenset[int], end: int) -> Iterator[tuple[frozenset[int], int]]:
+            for after in self.mark(end, ","):
+                for node, last in listed(after):
+                    yield found | {node}, last
+
+        for found, end in self.walk(
+            [(frozenset({node}), end) for node, end in listed(place)], follow
+        ):
             for closed in self.mark(end, "}"):
                 yield found, closed
-            for after in self.mark(end, ","):
-                yield from self.members(after, found)
+
+    # Readings that multiply
+
+    def walk(
+        self,
+        first: Iterable[tuple[State, int]],
+        follow: Callable[[State, int], Iterable[tuple[State, int]]],
+        last: Callable[[State], Hashable] = lambda state: None,
+    ) -> Iterator[tuple[State, int]]:
+        """All states that a repetition reaches, by their places in the text.
+
+        Of those with the same place and the same ``last``, on which alone depends what may
+        follow, two are kept. Every step goes further in the text: places come in ascending order.
+        """
+        kept: dict[int, dict[Hashable, list[State]]] = {}
+        places: list[int] = []
+
+        def reach(found: Iterable[tuple[State, int]]) -> None:
+            for state, place in found:
+                if place not in kept:
+                    kept[place] = {}
+                    heappush(places, place)
+                self.count_state()
+                alike = kept[place].setdefault(last(state), [])
+                if len(alike) < MOST_READINGS and state not in alike:
+                    alike.append(state)
+
+        reach(first)
+        while places:
+            place = heappop(places)
+            for alike in kept[place].values():
+                for state in alike:
+                    yield state, place
+                    reach(follow(state, place))
+
+    def count_state(self) -> None:
+        """Give up on names that make every word a choice."""
+        self.states += 1
+        if self.states > MOST_STATES:
+            self.ask_for_quotes("far too many")
+
+    def ask_for_quotes(self, how_many: str) -> NoReturn:
+        raise OptionError(
+            f"the feature {self.text!r} can be read in {how_many} ways because of how the "
+            "variables are called: put their names in double quotes."
+        )
 
     # Words, marks and names
 
@@ -201,9 +315,15 @@ class _Parser:
         else:
             self.miss(start, f"'{mark}'")
 
-    def name(self, place: int) -> Iterator[tuple[int, int]]:
-        """Every variable whose name, quoted or as it is, stands at the place."""
+    def name(self, place: int) -> list[tuple[int, int]]:
+        """Every variable whose name, quoted or as it is, stands at the place, and where it ends."""
         start = self.skip(place)
+        if start not in self.names_at:
+            self.names_at[start] = list(dict.fromkeys(self.find_names(start)))
+            self.miss(start, _A_NAME)
+        return self.names_at[start]
+
+    def find_names(self, start: int) -> Iterator[tuple[int, int]]:
         quoted = _QUOTED.match(self.text, start)
         if quoted:
             number = self.numbers.get(_ESCAPED.sub(r"\1", quoted[1]))
@@ -214,7 +334,6 @@ class _Parser:
             plain = name and name == name.strip() and self.text.startswith(name, start)
             if plain and not (_is_word(name[-1]) and self.within_word(end)):
                 yield number, end
-        self.miss(start, _A_NAME)
 
     def skip(self, place: int) -> int:
         match = _SPACE.match(self.text, place)

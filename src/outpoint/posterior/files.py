@@ -15,6 +15,7 @@ from typing import Any
 
 from outpoint.data import Dataset
 from outpoint.errors import OptionError
+from outpoint.posterior.export import format_table
 from outpoint.posterior.posterior import Posterior
 from outpoint.runs import PRIVATE
 
@@ -80,8 +81,8 @@ def write_run(
         with tempfile.TemporaryDirectory(prefix=PRIVATE, dir=place) as private:
             staging = Path(private) / "run"
             staging.mkdir()
-            edges = posterior.diagnostics()[EDGE_COLUMNS]
-            edges.to_csv(staging / "edges.csv", index=False, lineterminator="\n")
+            edges = format_table(posterior.diagnostics()[EDGE_COLUMNS], ("parent", "child"))
+            (staging / "edges.csv").write_bytes(edges.encode("utf-8"))
             (staging / "map.dot").write_text(posterior.map_dag.to_dot(), encoding="utf-8")
             write_posterior(posterior, staging / "posterior.nc")
             posterior.report(staging / "report.html", data=data, command=command)

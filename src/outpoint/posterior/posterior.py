@@ -453,6 +453,22 @@ class Posterior(ABC):
 
         return make_tree(self)
 
+    def export(
+        self, path: str | Path, what: str = "map", *, threshold: float | None = None
+    ) -> None:
+        """Write a graph or a table for other programs; the suffix of the file tells the format.
+
+        ``what`` is ``"map"``, ``"median"`` or ``"consensus"`` (edges of at least ``threshold``, 0.5
+        by default): one DAG, to ``.dot``, ``.graphml``, ``.csv`` (matrix of 0 and 1), ``.bn``
+        (bnlearn) or ``.dagitty``, in the first two with the probabilities of its edges. Or
+        ``"probabilities"``: all edges of at least ``threshold`` (0 by default) with their
+        probabilities, to ``.dot``, ``.graphml`` or ``.csv`` (matrix). Or ``"edges"``: the table of
+        :meth:`diagnostics`, to ``.csv``.
+        """
+        from outpoint.posterior.export import export
+
+        export(self, path, what, threshold)
+
     def write_trajectory(self, path: str | Path, chain: int = 0) -> None:
         """Write the draws of one chain as a Benchpress trajectory (CSV, changes only)."""
         from outpoint.posterior.exchange import write_trajectory

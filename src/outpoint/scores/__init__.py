@@ -10,6 +10,7 @@ from outpoint.scores.bge import BGe
 from outpoint.scores.bic import BIC
 from outpoint.scores.checks import refuse_mixture
 from outpoint.scores.custom import CustomScore
+from outpoint.scores.jkl import SUFFIX, JklScore, read_jkl
 from outpoint.scores.knowledge import Knowledge, resolve_knowledge
 from outpoint.scores.prior import STRUCTURE_PRIORS, StructurePrior, build_prior
 
@@ -18,7 +19,7 @@ SCORES = {"bge": BGe, "bdeu": BDeu, "bic": BIC}
 
 
 def resolve_score(score: Any, data: Dataset) -> LocalScore:
-    """The score object meant by a name, by "auto" (from the kind of data), or by itself."""
+    """The score object meant by a name, "auto" (by the kind of data), a .jkl file, or itself."""
     if not isinstance(score, str):
         if isinstance(score, type) or not hasattr(score, "bind"):
             raise OptionError(
@@ -28,8 +29,12 @@ def resolve_score(score: Any, data: Dataset) -> LocalScore:
         return chosen
     if score == "auto":
         return _score_for(data)
+    if score.lower().endswith(SUFFIX):
+        return JklScore(score)
     if score not in SCORES:
-        raise OptionError(f"unknown score {score!r}: choose one of auto, {', '.join(SCORES)}.")
+        raise OptionError(
+            f"unknown score {score!r}: choose one of auto, {', '.join(SCORES)}, or a .jkl file."
+        )
     return SCORES[score]()
 
 
@@ -46,11 +51,13 @@ __all__ = [
     "BGe",
     "CustomScore",
     "FamilyScorer",
+    "JklScore",
     "Knowledge",
     "LocalScore",
     "SetScorer",
     "StructurePrior",
     "build_prior",
+    "read_jkl",
     "resolve_knowledge",
     "resolve_score",
 ]

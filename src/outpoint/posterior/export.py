@@ -1,0 +1,112 @@
+"""A posterior in files for other programs: single DAGs, weighted graphs, tables.
+
+The suffix of the file chooses the format, as for every graph (:mod:`outpoint.graphs.files`), and
+``what`` the content. A DAG in DOT or GraphML has the probability of each of its edges beside it.
+Names in tables are protected from spreadsheets (:mod:`outpoint.graphs.cells`); :func:`read_edges`
+gives them back.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from outpoint.errors import DataError, OptionError
+from outpoint.graphs.cells import protect_cell, restore_cell
+from outpoint.graphs.files import (
+    FORMATS,
+    SUFFIXES,
+    WEIGHTED,
+    WEIGHTED_FORMATS,
+    format_dag,
+    format_probabilities,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from outpoint.posterior.posterior import Posterior
+
+GRAPHS = ("map", "median", "consensus")
+CONTENTS = (*GRAPHS, "probabilities", "edges")
+
+
+def check_content(path: str | Path, what: str, threshold: float | None) -> None:
+    """Refuse what cannot be written, before any work is done."""
+    if what not in CONTENTS:
+        raise OptionError(f"what to export is one of {', '.join(CONTENTS)}, not {what!r}.")
+    if threshold is not None and what not in ("consensus", "probabilities"):
+        raise OptionError(f"a threshold belongs to consensus and probabilities, not to {what}.")
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise OptionError(f"the threshold is a probability from 0 to 1, not {threshold!r}.")
+    allowed, shown = {
+        "probabilities": ((*WEIGHTED, ".csv"), WEIGHTED_FORMATS),
+        "edges": ((".csv",), ".csv"),
+    }.get(what, (SUFFIXES, FORMATS))
+    if Path(path).suffix.lower() not in allowed:
+        raise OptionError(f"{what} can be written to {shown}, not to {path}.")
+
+
+def format_content(
+    posterior: Posterior, path: str | Path, what: str = "map", threshold: float | None = None
+) -> str:
+    """The text of the file that :func:`export` writes."""
+    check_content(path, what, threshold)
+    probabilities = posterior.edge_probabilities.to_numpy()
+    if what == "edges":
+        return format_table(posterior.diagnostics(), ("parent", "child"))
+    if what == "probabilities":
+        return format_probabilities(posterior.names, probabilities, path, threshold or 0.0)
+    if what == "map":
+        return format_dag(posterior.map_dag, path, probabilities)
+    dag = posterior.consensus_dag(0.5 if threshold is None else threshold)
+    return format_dag(dag, path, probabilities)
+
+
+def export(
+    posterior: Posterior, path: str | Path, what: str = "map", threshold: float | None = None
+) -> None:
+    """Write a DAG or the probabilities of a posterior to a file."""
+    text = format_content(posterior, path, what, threshold)
+    try:
+        Path(path).write_bytes(text.encode("utf-8"))
+    except OSError as error:
+        raise OptionError(f"cannot write {path}: {error.strerror}.") from None
+    except UnicodeEncodeError:
+        raise OptionError(f"cannot write {path}: a name is not valid Unicode.") from None
+
+
+def format_table(table: pd.DataFrame, named: Sequence[str]) -> str:
+    """A table as CSV, safe to open in a spreadsheet; ``named`` columns hold names of variables."""
+    safe = table.assign(**{column: table[column].map(protect_cell) for column in named})
+    broken = any("\r" in name for column in named for name in safe[column])
+    quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if broken else csv.QUOTE_MINIMAL
+    text: str = safe.to_csv(index=False, lineterminator="\n", quoting=quoting)
+    return text
+
+
+def read_edges(path: str | Path) -> pd.DataFrame:
+    """The table of edges of a run, its ``edges.csv``, with the names of the variables as they were.
+
+    In the file, an apostrophe keeps names such as ``=1+1`` from being formulas in a spreadsheet.
+    """
+    import pandas as pd
+
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+        header, *rows = csv.reader(io.StringIO(text, newline=""))
+        table = pd.DataFrame(rows, columns=header)
+        numbers = table.columns.difference(["parent", "child", "status"])
+        table[numbers] = table[numbers].replace("", np.nan).astype(float)
+        for column in ("parent", "child"):
+            table[column] = table[column].map(restore_cell)
+        return table
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}.") from None
+    except (ValueError, KeyError, csv.Error):
+        raise DataError(f"{path} is not a table of edges that outpoint has written.") from None
