@@ -24,6 +24,9 @@ BEGIN, END = 0.5, 0.1
 HOTTEST = 1e-20
 """Stands for power 0: all admissible places are equally likely, inadmissible ones are not."""
 
+IMPOSSIBLE = -1e30
+"""Score of a node without any admissible parent set: finite, so that a search can climb out."""
+
 PILOT_FACTOR = 1.5
 MAX_PILOT_POWERS = 60
 
@@ -97,3 +100,9 @@ def draw_index(log_weight, size, power, rng):
 def is_better(new, old):
     """Whether a score is truly better: sums of the same numbers differ by rounding."""
     return old == -np.inf or new > old + 1e-12 * abs(old)
+
+
+@inlined
+def finite(score):
+    """``score`` with ``IMPOSSIBLE`` in place of minus infinity."""
+    return max(score, IMPOSSIBLE)
