@@ -41,11 +41,11 @@ def is_beaten(known: KnownTable, child: int, members: tuple[int, ...]) -> bool:
 
 @pytest.mark.parametrize("n_candidates", [0, 1, 3, 6])
 @pytest.mark.parametrize("spread", [1.0, 20.0])
-@pytest.mark.parametrize("is_pruned", [False, True])
+@pytest.mark.parametrize("options", [{}, {"is_pruned": True}, {"only_winners": True}], ids=str)
 def test_exactly_the_sets_that_no_subset_beats_are_kept(
-    n_candidates: int, spread: float, is_pruned: bool
+    n_candidates: int, spread: float, options: dict[str, bool]
 ) -> None:
-    known = random_table(7, 3, n_candidates, seed=n_candidates, spread=spread, is_pruned=is_pruned)
+    known = random_table(7, 3, n_candidates, seed=n_candidates, spread=spread, **options)
     winners = list_winners(known.table)
     n_sets = 0
     for child in range(7):

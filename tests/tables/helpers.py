@@ -35,6 +35,7 @@ def random_table(
     spread: float = 1.0,
     seed: int = 0,
     is_pruned: bool = False,
+    only_winners: bool = False,
     **knowledge: object,
 ) -> KnownTable:
     """Independent normal scores with standard deviation ``spread`` for every family."""
@@ -56,6 +57,7 @@ def random_table(
         max_parents=max_parents,
         n_candidates=n_candidates,
         is_pruned=is_pruned,
+        only_winners=only_winners,
     )
     scores = {(v, s): score + prior.log_weight(v, s) for (v, s), score in drawn.items()}
     return KnownTable(table, scores)
