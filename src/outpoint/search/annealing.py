@@ -4,8 +4,10 @@ A search takes place at rising powers of the score: low powers let it cross vall
 it climb. Where the useful powers lie depends on the score and the data, so they are measured: a
 pilot run notes at each power the fraction of steps that change the score. At power 0 this is as
 high as it gets; a schedule begins where half of that is left and ends where a tenth is. In between
-powers rise by equal factors, and a greedy climb follows. All runs share the schedule, so they are
-independent repetitions of one experiment, as the bound on missed DAGs needs.
+powers rise by equal factors, and a greedy climb follows. Last comes a drift: steps at a power so
+high that only places which score the same, or better, are drawn. A DAG has many orders, and
+equivalent DAGs have others; from some of them a better DAG is one step away. All runs share the
+schedule, so they are independent repetitions of one experiment, as the bound on missed DAGs needs.
 """
 
 from collections.abc import Callable
@@ -26,6 +28,12 @@ HOTTEST = 1e-20
 
 IMPOSSIBLE = -1e30
 """Score of a node without any admissible parent set: finite, so that a search can climb out."""
+
+DRIFT_SHARE = 0.1
+"""Share of the steps of a run that are a drift."""
+
+DRIFT_FACTOR = 1e4
+"""How much higher than at the end of the schedule the power of a drift is."""
 
 PILOT_FACTOR = 1.5
 MAX_PILOT_POWERS = 60

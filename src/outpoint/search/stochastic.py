@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from outpoint.graphs.order import random_order
 from outpoint.kernels import run_chunked
-from outpoint.search.annealing import Floats, find_schedule
+from outpoint.search.annealing import DRIFT_FACTOR, DRIFT_SHARE, Floats, find_schedule
 from outpoint.search.best_dag import Adjacency, best_dag
 from outpoint.search.order_search import anneal_orders, climb_orders, make_order_state, set_order
 from outpoint.search.partition_search import (
@@ -67,13 +67,17 @@ def search_dags(
             PILOT_STEPS * table.n_nodes,
         )
     found: list[Any] = [None] * n_runs
-    steps_per_power = max(1, n_steps // len(powers))
+    n_drift = int(DRIFT_SHARE * n_steps)
+    steps_per_power = max(1, (n_steps - n_drift) // len(powers))
+    frozen_power = powers[-1:] * DRIFT_FACTOR
 
     def work(begin: int, end: int) -> None:
         for run in range(begin, end):
             rng = np.random.default_rng(streams[run])
             state = start(winners, random_order(required, rng))
             anneal(view, state, powers, steps_per_power, rng)
+            climb(view, state)
+            anneal(view, state, frozen_power, n_drift, rng)
             climb(view, state)
             found[run] = best_dag(winners, _order_of(state))
 
