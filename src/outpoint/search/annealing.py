@@ -30,7 +30,7 @@ IMPOSSIBLE = -1e30
 """Score of a node without any admissible parent set: finite, so that a search can climb out."""
 
 DRIFT_SHARE = 0.1
-"""Share of the steps of a run that are a drift."""
+"""Steps of a drift, as a share of the steps before it."""
 
 DRIFT_FACTOR = 1e4
 """How much higher than at the end of the schedule the power of a drift is."""

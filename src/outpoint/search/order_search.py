@@ -16,60 +16,68 @@ from numpy.typing import NDArray
 
 from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.search.annealing import IMPOSSIBLE, best_index, is_better
-from outpoint.search.winners import (
-    best_with,
-    best_without,
-    first_fitting,
-    slot_bit,
-)
+from outpoint.search.winners import Winners, best_score, search_on, search_with, slot_bit
 
 
 class OrderState(NamedTuple):
     """An order (parents first) and each node's place.
 
-    ``allowed`` are the slots of the nodes before each node, its last row being scratch space;
-    ``best`` is the place of each node's best winning set there. ``total`` is the sum of these
-    scores and the number of nodes without any admissible set. ``best_order`` is the best order met,
-    ``best_score`` (one entry) its score.
+    ``inside`` are the candidates and ``allowed`` the slots before each node, ``reached`` is where
+    the search through its outside sets has ended (see ``winners.search_on``), and ``best`` the
+    score of its best set; row n is scratch space for a node that moves. ``total`` is the sum of the
+    best scores and the number of nodes without any admissible set. ``best_order`` is the best order
+    met, ``best_score`` (one entry) its score.
 
-    The rest is what the move has weighed: ``moved`` is the best set of each node after the moved
-    node has passed it, ``own`` that of the moved node at each place. The places from
-    ``first[k]`` to ``first[k + 1]`` score ``log_weight[k]``, the sum ``value[k]`` with
+    The rest is what the move has weighed: ``passed`` and ``passed_reached`` for each node after the
+    moved one has passed it, ``own`` and ``own_reached`` for the moved node at each place. The
+    places from ``first[k]`` to ``first[k + 1]`` score ``log_weight[k]``, the sum ``value[k]`` with
     ``missing[k]`` nodes left out.
     """
 
     order: NDArray[np.int64]
     place: NDArray[np.int64]
+    inside: NDArray[np.int32]
     allowed: NDArray[np.int64]
-    best: NDArray[np.int64]
+    reached: NDArray[np.int64]
+    best: NDArray[np.float64]
     total: NDArray[np.float64]
     best_order: NDArray[np.int64]
     best_score: NDArray[np.float64]
-    moved: NDArray[np.int64]
-    own: NDArray[np.int64]
+    passed: NDArray[np.float64]
+    passed_reached: NDArray[np.int64]
+    own: NDArray[np.float64]
+    own_reached: NDArray[np.int64]
     first: NDArray[np.int64]
     value: NDArray[np.float64]
     missing: NDArray[np.float64]
     log_weight: NDArray[np.float64]
 
 
-def make_order_state(winners):
+def make_order_state(winners: Winners) -> OrderState:
     """Room for an order."""
-    n = len(winners.alone)
+    n = len(winners.slot)
+
+    def numbers() -> NDArray[np.int64]:
+        return np.zeros(n + 1, dtype=np.int64)
+
     return OrderState(
-        np.arange(n),
-        np.arange(n),
-        np.zeros((n + 1, winners.mask.shape[1]), dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        np.zeros(2),
-        np.arange(n),
-        np.full(1, -np.inf),
-        np.zeros(n, dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        np.zeros(n + 1, dtype=np.int64),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros(n),
+        order=np.arange(n),
+        place=np.arange(n),
+        inside=np.zeros(n + 1, dtype=np.int32),
+        allowed=np.zeros((n + 1, winners.mask.shape[1]), dtype=np.int64),
+        reached=numbers(),
+        best=np.zeros(n + 1),
+        total=np.zeros(2),
+        best_order=np.arange(n),
+        best_score=np.full(1, -np.inf),
+        passed=np.zeros(n),
+        passed_reached=numbers(),
+        own=np.zeros(n),
+        own_reached=numbers(),
+        first=numbers(),
+        value=np.zeros(n),
+        missing=np.zeros(n),
+        log_weight=np.zeros(n),
     )
 
 
@@ -82,24 +90,30 @@ def set_order(winners, state, order):
         state.order[place] = order[place]
         state.place[order[place]] = place
     for node in range(n):
+        state.inside[node] = 0
         state.allowed[node, :] = 0
-        for pair in range(winners.first_pair[node], winners.first_pair[node + 1]):
-            if state.place[winners.parent[pair]] < state.place[node]:
-                slot = pair - winners.first_pair[node]
+        for place in range(state.place[node]):
+            u = state.order[place]
+            state.inside[node] |= winners.bit[node, u]
+            slot = winners.slot[node, u]
+            if slot >= 0:
                 state.allowed[node, slot >> 6] |= slot_bit(slot)
-        state.best[node] = first_fitting(winners, node, state.allowed, node)
-    return add_up(winners, state)
+        inside = winners.maxima[node, state.inside[node]]
+        first = winners.start[node]
+        state.reached[node] = search_on(winners, node, inside, state.allowed, node, first)
+        state.best[node] = best_score(winners, node, inside, state.reached[node])
+    return add_up(state)
 
 
 @inlined
-def add_up(winners, state):
+def add_up(state):
     """Add up ``total`` anew, so that rounding does not pile up; return the score."""
     state.total[:] = 0.0
     for node in range(state.order.size):
-        if state.best[node] == winners.start[node + 1]:
+        if state.best[node] == -np.inf:
             state.total[1] += 1.0
         else:
-            state.total[0] += winners.score[state.best[node]]
+            state.total[0] += state.best[node]
     return state.total[0] + IMPOSSIBLE * state.total[1]
 
 
@@ -115,7 +129,7 @@ def anneal_orders(winners, state, power, steps_per_power, rng):
     changed = np.zeros(power.size)
     spread = np.zeros(power.size)
     for level in range(power.size):
-        first = score = add_up(winners, state)
+        first = score = add_up(state)
         total = 0.0
         for _ in range(steps_per_power):
             before = score
@@ -158,9 +172,11 @@ def weigh_places(winners, state, node):
     """Score all places for ``node``; return the number of stretches with the same score."""
     n = state.order.size
     home = state.place[node]
+    state.inside[n] = 0
     state.allowed[n, :] = 0
-    own = winners.alone[node]
-    value, missing = _score(winners, node, own)
+    reached = winners.start[node + 1]  # all outside sets have members: none fits at first
+    own = winners.maxima[node, 0]
+    value, missing = _change(0.0, own)
     home_value, home_missing = value, missing
     n_stretches = 0
     is_changed = True
@@ -170,30 +186,25 @@ def weigh_places(winners, state, node):
             home_value, home_missing = value, missing
             continue
         rank = place if place < home else place - 1
-        state.own[rank] = own
+        state.own[rank], state.own_reached[rank] = own, reached
         if is_changed:
             n_stretches = _begin_stretch(state, n_stretches, rank, value, missing)
             is_changed = False
         slot = winners.slot[node, u]
         if slot >= 0:
-            state.allowed[n, slot >> 6] |= slot_bit(slot)
-            better = best_with(winners, node, slot, state.allowed, n, own)
+            reached, better = _join(winners, state, node, n, u, slot, reached)
             if better != own:
-                old, new = _score(winners, node, own), _score(winners, node, better)
-                value, missing = value + new[0] - old[0], missing + new[1] - old[1]
-                own = better
-                is_changed = True
+                more, more_missing = _change(own, better)
+                value, missing, own, is_changed = value + more, missing + more_missing, better, True
         slot = winners.slot[u, node]
         if slot >= 0:
             known = state.best[u]
-            other = _pass_by(winners, state, u, slot, place > home)
-            state.moved[u] = other
+            other = _pass_by(winners, state, u, node, slot, place > home)
             if other != known:
                 before, after = (known, other) if place > home else (other, known)
-                old, new = _score(winners, u, before), _score(winners, u, after)
-                value, missing = value + new[0] - old[0], missing + new[1] - old[1]
-                is_changed = True
-    state.own[n - 1] = own
+                more, more_missing = _change(before, after)
+                value, missing, is_changed = value + more, missing + more_missing, True
+    state.own[n - 1], state.own_reached[n - 1] = own, reached
     if is_changed:
         n_stretches = _begin_stretch(state, n_stretches, n - 1, value, missing)
     state.first[n_stretches] = n
@@ -205,11 +216,11 @@ def weigh_places(winners, state, node):
 
 
 @inlined
-def _score(winners, node, i):
-    """What a node adds to the total: its score, and whether it has no admissible set."""
-    if i == winners.start[node + 1]:
-        return 0.0, 1.0
-    return winners.score[i], 0.0
+def _change(old, new):
+    """What a node's new score adds to the sum, and to the number of nodes without any."""
+    before, was_missing = (old, 0.0) if old > -np.inf else (0.0, 1.0)
+    after, is_missing = (new, 0.0) if new > -np.inf else (0.0, 1.0)
+    return after - before, is_missing - was_missing
 
 
 @inlined
@@ -221,14 +232,36 @@ def _begin_stretch(state, n_stretches, rank, value, missing):
 
 
 @inlined
-def _pass_by(winners, state, u, slot, is_lost):
-    """The best set of ``u`` when the node in this slot leaves, or joins, the nodes before it."""
+def _join(winners, state, child, row, u, slot, reached):
+    """Let ``u`` join the nodes before ``child``: where the search ends, and the score."""
+    state.inside[row] |= winners.bit[child, u]
+    state.allowed[row, slot >> 6] |= slot_bit(slot)
+    inside = winners.maxima[child, state.inside[row]]
+    reached = search_with(winners, child, slot, state.allowed, row, reached)
+    return reached, best_score(winners, child, inside, reached)
+
+
+@inlined
+def _leave(winners, state, child, row, u, slot, reached):
+    """Let ``u`` leave the nodes before ``child``: where the search ends, and the score."""
+    state.inside[row] &= ~winners.bit[child, u]
+    state.allowed[row, slot >> 6] &= ~slot_bit(slot)
+    inside = winners.maxima[child, state.inside[row]]
+    reached = search_on(winners, child, inside, state.allowed, row, reached)
+    return reached, best_score(winners, child, inside, reached)
+
+
+@inlined
+def _pass_by(winners, state, u, node, slot, is_lost):
+    """The best score of ``u`` when ``node`` leaves, or joins, the nodes before it."""
     if is_lost:
-        return best_without(winners, u, slot, state.allowed, u, state.best[u])
-    state.allowed[u, slot >> 6] |= slot_bit(slot)
-    found = best_with(winners, u, slot, state.allowed, u, state.best[u])
-    state.allowed[u, slot >> 6] &= ~slot_bit(slot)
-    return found
+        reached, best = _leave(winners, state, u, u, node, slot, state.reached[u])
+    else:
+        reached, best = _join(winners, state, u, u, node, slot, state.reached[u])
+    state.inside[u] ^= winners.bit[u, node]
+    state.allowed[u, slot >> 6] ^= slot_bit(slot)
+    state.passed[u], state.passed_reached[u] = best, reached
+    return best
 
 
 @inlined
@@ -282,14 +315,16 @@ def put_node(winners, state, node, stretch, place):
         state.order[i] = u
         state.place[u] = i
         slot = winners.slot[u, node]
+        state.inside[u] ^= winners.bit[u, node]
         if slot >= 0:
             state.allowed[u, slot >> 6] ^= slot_bit(slot)
-            state.best[u] = state.moved[u]
+            state.best[u], state.reached[u] = state.passed[u], state.passed_reached[u]
         slot = winners.slot[node, u]
+        state.inside[node] ^= winners.bit[node, u]
         if slot >= 0:
             state.allowed[node, slot >> 6] ^= slot_bit(slot)
     state.order[place] = node
     state.place[node] = place
-    state.best[node] = state.own[place]
+    state.best[node], state.reached[node] = state.own[place], state.own_reached[place]
     state.total[0] = state.value[stretch]
     state.total[1] = state.missing[stretch]

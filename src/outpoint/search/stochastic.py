@@ -61,25 +61,25 @@ def search_dags(
     pilot_stream, *streams = np.random.SeedSequence(seed).spawn(1 + n_runs)
     if powers is None:
         pilot_rng = np.random.default_rng(pilot_stream)
-        pilot = start(winners, random_order(required, pilot_rng))
+        pilot = start(table, winners, random_order(required, pilot_rng))
         powers = find_schedule(
             lambda powers, steps: anneal(view, pilot, powers, steps, pilot_rng),
             PILOT_STEPS * table.n_nodes,
         )
     found: list[Any] = [None] * n_runs
     n_drift = int(DRIFT_SHARE * n_steps)
-    steps_per_power = max(1, (n_steps - n_drift) // len(powers))
+    steps_per_power = max(1, n_steps // len(powers))
     frozen_power = powers[-1:] * DRIFT_FACTOR
 
     def work(begin: int, end: int) -> None:
         for run in range(begin, end):
             rng = np.random.default_rng(streams[run])
-            state = start(winners, random_order(required, rng))
+            state = start(table, winners, random_order(required, rng))
             anneal(view, state, powers, steps_per_power, rng)
             climb(view, state)
             anneal(view, state, frozen_power, n_drift, rng)
             climb(view, state)
-            found[run] = best_dag(winners, _order_of(state))
+            found[run] = best_dag(table, winners, _order_of(state))
 
     n_done = 0
 
@@ -93,17 +93,17 @@ def search_dags(
     return Runs([dag for dag, _ in found], np.array([score for _, score in found]), powers)
 
 
-def _start_in_orders(winners: Winners, order: Order) -> Any:
+def _start_in_orders(table: ScoreTable, winners: Winners, order: Order) -> Any:
     state = make_order_state(winners)
     state.best_score[0] = set_order(winners, state, order)
     state.best_order[:] = order
     return state
 
 
-def _start_in_partitions(winners: Winners, order: Order) -> Any:
+def _start_in_partitions(table: ScoreTable, winners: Winners, order: Order) -> Any:
     """At the layers of the order's best DAG, which is admissible if any DAG of the order is."""
     state = make_partition_state(len(order))
-    adjacency, _ = best_dag(winners, order)
+    adjacency, _ = best_dag(table, winners, order)
     for child in order:
         parents = np.flatnonzero(adjacency[:, child])
         state.layer[child] = state.layer[parents].max() + 1 if len(parents) else 0

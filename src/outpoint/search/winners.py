@@ -1,8 +1,9 @@
 """The parent sets that can be in a best DAG: those that score better than all their subsets.
 
 A set that scores no better than one of its own subsets is never needed: wherever it is allowed the
-subset is, too. Of the thousands of sets of a node a few dozen are usually left, so a search reads
-short lists, best first, in place of tables, and knows for each node which others it can matter to.
+subset is, too. What is left tells which nodes can matter to which others. Of the thousands of sets
+that leave a node's candidates a few dozen are usually left, so a search scans short lists for
+these, best first, next to one read of the table of maxima over the candidates.
 """
 
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from outpoint.kernels import inlined, kernel, run_chunked
 from outpoint.tables import ScoreTable
 from outpoint.tables.outside import OutsideSets
-from outpoint.tables.ranked import frozen, starts
+from outpoint.tables.ranked import frozen, starts, starts_from
 from outpoint.tables.view import candidate_positions
 
 WORD = 64
@@ -23,84 +24,84 @@ Outside = tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.float64]]
 
 
 class Winners(NamedTuple):
-    """The winning sets of node v stand at ``start[v]..start[v + 1]``, best first, then small first.
+    """What a search over orders reads.
 
-    The nodes that occur in them are numbered by ``slot[v, u]``, -1 if u does not occur, and sets
-    are bit masks over these slots, in as many words as are needed. A pair is a node with one of its
-    slots: pair ``first_pair[v] + slot`` has the node ``parent`` in that slot, and the winning sets
-    that contain it are ``pair_sets`` from ``pair_start`` on, best first. ``alone[v]`` is the place
-    of v's empty set, or ``start[v + 1]`` where that is not admissible.
+    ``maxima[v, mask]`` is the best score within a mask of v's candidates, ``bit[v, u]`` the bit of
+    u there, 0 if it is none. The winning sets of v that leave its candidates stand at
+    ``start[v]..start[v + 1]``, best first, with their members padded with -1.
+
+    The nodes that occur in winning sets of v, within its candidates or not, are numbered by
+    ``slot[v, u]``, -1 if u does not occur. ``mask`` are the outside sets as bits over these slots,
+    in as many words as are needed. A pair is a node with one of its slots: the outside sets of v
+    with a given slot are ``pair_sets`` from ``pair_start[first_pair[v] + slot]`` on, best first.
     """
 
+    candidates: NDArray[np.int32]
+    maxima: NDArray[np.float64]
+    bit: NDArray[np.int32]
     start: NDArray[np.int64]
+    members: NDArray[np.int16]
     score: NDArray[np.float64]
-    mask: NDArray[np.int64]
     slot: NDArray[np.int16]
+    mask: NDArray[np.int64]
     first_pair: NDArray[np.int64]
-    parent: NDArray[np.int64]
     pair_start: NDArray[np.int64]
     pair_sets: NDArray[np.int64]
-    alone: NDArray[np.int64]
 
 
 def list_winners(table: ScoreTable) -> Winners:
     """The winning sets of every node, inside and outside its candidates."""
     n = table.n_nodes
-    outer_start, outer_members, outer_scores = winners_outside(table)
-    contains: list[NDArray[np.bool_]] = [np.zeros((0, 0), dtype=np.bool_)] * n
-    scores: list[NDArray[np.float64]] = [np.zeros(0)] * n
+    start, members, score = winners_outside(table)
+    occurs = np.zeros((n, n + 1), dtype=np.bool_)
 
     def work(begin: int, end: int) -> None:
         for child in range(begin, end):
-            inside = _winners_inside(table.dense[child], table.maxima[child])
-            places = np.arange(table.candidates.shape[1])
-            rows = np.zeros(
-                (len(inside) + outer_start[child + 1] - outer_start[child], n + 1), bool
+            inside = np.bitwise_or.reduce(
+                _winners_inside(table.dense[child], table.maxima[child]), initial=0
             )
-            rows[: len(inside), table.candidates[child]] = (inside[:, None] >> places & 1) == 1
-            outer = slice(outer_start[child], outer_start[child + 1])
-            outer_rows = np.arange(len(inside), len(rows))[:, None]
-            rows[outer_rows, outer_members[outer]] = True  # padding, -1, is the last column
-            own = np.concatenate([table.dense[child, inside], outer_scores[outer]])
-            ranked = np.lexsort((rows[:, :n].sum(axis=1), -own))
-            contains[child], scores[child] = rows[ranked, :n], own[ranked]
+            own = table.candidates[child]
+            occurs[child, own[(inside >> np.arange(len(own)) & 1) == 1]] = True
+            occurs[child, members[start[child] : start[child + 1]]] = True  # padding: last column
 
     run_chunked(work, n)
-    return _number(contains, scores)
-
-
-def _number(contains: list[NDArray[np.bool_]], scores: list[NDArray[np.float64]]) -> Winners:
-    """Slots, masks and pairs from the members of each node's sets, given as rows of booleans."""
-    n = len(contains)
-    start = starts(scores)
-    parents = [np.flatnonzero(rows.any(axis=0)) for rows in contains]
-    n_words = max(1, max(-(-len(own) // WORD) for own in parents))
-    slot = np.full((n, n), -1, dtype=np.int16)
-    mask = np.zeros((start[-1], n_words), dtype=np.int64)
-    alone = start[1:].copy()
-    pair_sets = []
-    for child, (rows, own) in enumerate(zip(contains, parents, strict=True)):
-        slot[child, own] = np.arange(len(own))
-        here = mask[start[child] : start[child + 1]]
-        for place, parent in enumerate(own):
-            there = np.flatnonzero(rows[:, parent])
-            here[there, place // WORD] |= np.left_shift(np.int64(1), place % WORD)
-            pair_sets.append(start[child] + there)
-        if len(rows) and not rows[-1].any():  # what is worse than the empty set does not win
-            alone[child] -= 1
+    occurs = occurs[:, :n]
+    slot = np.where(occurs, np.cumsum(occurs, axis=1) - 1, -1).astype(np.int16)
+    position = candidate_positions(table.candidates)
+    bit = np.where(position >= 0, 1 << np.maximum(position, 0).astype(np.int32), 0).astype(np.int32)
+    mask, pair_start, pair_sets = _number(start, members, slot)
+    first_pair = starts_from(occurs.sum(axis=1))
     return frozen(
         Winners(
+            table.candidates,
+            table.maxima,
+            bit,
             start,
-            np.concatenate(scores),
-            mask,
+            members,
+            score,
             slot,
-            starts(parents),
-            np.concatenate(parents),
-            starts(pair_sets),
-            np.concatenate([np.zeros(0, dtype=np.int64), *pair_sets]),
-            alone,
+            mask,
+            first_pair,
+            pair_start,
+            pair_sets,
         )
     )
+
+
+def _number(
+    start: NDArray[np.int64], members: NDArray[np.int16], slot: NDArray[np.int16]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The masks of the outside sets, and the sets of each pair."""
+    mask = np.zeros((len(members), max(1, -(-(int(slot.max()) + 1) // WORD))), dtype=np.int64)
+    pair_sets = []
+    for child in range(len(slot)):
+        own = members[start[child] : start[child + 1]]
+        here = mask[start[child] : start[child + 1]]
+        for place, parent in enumerate(np.flatnonzero(slot[child] >= 0)):
+            there = np.flatnonzero((own == parent).any(axis=1))
+            here[there, place // WORD] |= np.left_shift(np.int64(1), place % WORD)
+            pair_sets.append(start[child] + there)
+    return mask, starts(pair_sets), np.concatenate([np.zeros(0, dtype=np.int64), *pair_sets])
 
 
 def _winners_inside(scores: NDArray[np.float64], maxima: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -196,7 +197,7 @@ def _has_members(members, j, member_of, i):
 
 @inlined
 def fits(winners, i, allowed, row):
-    """Whether winning set ``i`` lies within the slots in ``allowed[row]``."""
+    """Whether outside set ``i`` lies within the slots in ``allowed[row]``."""
     for word in range(winners.mask.shape[1]):
         if winners.mask[i, word] & ~allowed[row, word]:
             return False
@@ -204,44 +205,42 @@ def fits(winners, i, allowed, row):
 
 
 @inlined
-def first_fitting(winners, child, allowed, row):
-    """The place of the best set within ``allowed[row]``; ``start[child + 1]`` if there is none."""
-    for i in range(winners.start[child], winners.start[child + 1]):
+def search_on(winners, child, inside, allowed, row, reached):
+    """From ``reached`` on, the first outside set that fits, or scores no better than ``inside``.
+
+    No set before ``reached`` may fit. What is found stays good when slots leave ``allowed[row]``,
+    so the search can go on from there.
+    """
+    i = reached
+    while i < winners.start[child + 1] and winners.score[i] > inside:
         if fits(winners, i, allowed, row):
-            return i
-    return winners.start[child + 1]
+            break
+        i += 1
+    return i
 
 
 @inlined
-def best_with(winners, child, slot, allowed, row, known):
-    """The place of the best set when ``slot`` joins ``allowed[row]``, where ``known`` was best.
+def search_with(winners, child, slot, allowed, row, reached):
+    """The first outside set that fits once ``slot`` has joined ``allowed[row]``, or ``reached``.
 
-    The slot must have joined already; only sets that contain it can be better.
+    No set before ``reached`` fitted, so only sets that contain the slot need be looked at.
     """
     pair = winners.first_pair[child] + slot
     for j in range(winners.pair_start[pair], winners.pair_start[pair + 1]):
         i = winners.pair_sets[j]
-        if i >= known:
+        if i >= reached:
             break
         if fits(winners, i, allowed, row):
             return i
-    return known
+    return reached
 
 
 @inlined
-def best_without(winners, child, slot, allowed, row, known):
-    """The place of the best set when ``slot`` leaves ``allowed[row]``, where ``known`` was best.
-
-    The slot may still be there; if the best set does not contain it, nothing changes.
-    """
-    end = winners.start[child + 1]
-    word, bit = slot >> 6, slot_bit(slot)
-    if known == end or not winners.mask[known, word] & bit:
-        return known
-    for i in range(known + 1, end):
-        if not winners.mask[i, word] & bit and fits(winners, i, allowed, row):
-            return i
-    return end
+def best_score(winners, child, inside, reached):
+    """The best score, given that within the candidates and where the search outside has ended."""
+    if reached < winners.start[child + 1] and winners.score[reached] > inside:
+        return winners.score[reached]
+    return inside
 
 
 @inlined
