@@ -39,3 +39,12 @@ def alarm() -> op.Dataset:
     dag = op.random_dag(37, rng, law="erdos_renyi", edge_probability=46 / 666)
     levels = rng.integers(2, 5, size=37).tolist()
     return op.simulate(dag, 1000, rng, kind="categorical", levels=levels)
+
+
+def with_observed_levels(data: op.Dataset) -> op.Dataset:
+    """Categorical data without the levels that never occur, which BDeu counts as well."""
+    values, levels = data.values.copy(), []
+    for column, labels in enumerate(data.levels):
+        observed, values[:, column] = np.unique(values[:, column], return_inverse=True)
+        levels.append(tuple(labels[int(code)] for code in observed) if labels else None)
+    return op.Dataset(data.names, values, tuple(levels), data.source)

@@ -213,7 +213,10 @@ roots, allow_degenerate
     n_steps = checked_count(n_steps, "steps", 1)
     report = progress or (lambda progress: None)
     report(Progress("scoring parent sets", 0.0))
-    table = model.tabulate(model.data.n_nodes - 1 if method == "exact" else n_candidates)
+    table = model.tabulate(
+        model.data.n_nodes - 1 if method == "exact" else n_candidates,
+        only_winners=method == "search",
+    )
     report(Progress("searching", 0.0))
     required_edges = model.prior.required
     if method == "exact":
@@ -282,7 +285,7 @@ def _conclude(
     elif space == "partition":
         miss = bound_miss_probability(hits, n_runs)
     elif space == "order":
-        n_orders, is_exact = count_orders(optima[0])
+        n_orders, is_exact = count_orders(optima[0], n_runs)
         miss = bound_miss_probability(hits, n_runs, n_orders)
     return MapResult(
         dag=optima[0],

@@ -41,14 +41,24 @@ class Model:
             "max_parents": self.max_parents,
         }
 
-    def tabulate(self, n_candidates: int | None, pool: Executor | None = None) -> ScoreTable:
-        """Score all families; None chooses the number of candidate parents by the size."""
+    def tabulate(
+        self,
+        n_candidates: int | None,
+        pool: Executor | None = None,
+        *,
+        only_winners: bool = False,
+    ) -> ScoreTable:
+        """Score all families; None chooses the number of candidate parents by the size.
+
+        With ``only_winners`` sets that cannot be in a best DAG may be missing.
+        """
         return build_table(
             self.data.names,
             self.scorer,
             self.prior,
             max_parents=self.max_parents,
             n_candidates=n_candidates,
+            only_winners=only_winners,
             pool=pool,
         )
 

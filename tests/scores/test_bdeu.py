@@ -6,6 +6,7 @@ import pytest
 from outpoint.data import bundled
 from outpoint.errors import OptionError
 from outpoint.scores import BDeu
+from outpoint.scores.bdeu import KEPT_COUNTS, KEPT_PRIORS
 from tests.reference import bdeu_family_score
 
 from .helpers import all_families, categorical, dependent_codes, family
@@ -86,6 +87,28 @@ def test_many_parents_with_many_cells() -> None:
     scorer = BDeu().bind(categorical(codes, [32] * 6))
     expected = bdeu_family_score(codes, [32] * 6, 5, range(5), 1.0)
     assert family(scorer, 5, range(5)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_terms_that_are_kept_are_not_mixed_up() -> None:
+    """Sets of one size whose numbers of cells, 4 and 255, fall into the same row of kept terms."""
+    cardinalities = [2, 2, 15, 17]
+    assert 4 % KEPT_PRIORS == 255 % KEPT_PRIORS
+    codes = dependent_codes(np.random.default_rng(6), 300, cardinalities)
+    scores = BDeu().bind(categorical(codes, cardinalities)).every_family(3)
+    expected = [
+        bdeu_family_score(codes, cardinalities, 0, parents, 1.0)
+        for parents in [(), (1,), (2,), (3,), (1, 2), (1, 3), (2, 3), (1, 2, 3)]
+    ]
+    np.testing.assert_allclose(scores[0], expected, rtol=1e-11)
+
+
+def test_more_rows_in_a_cell_than_terms_are_kept_for() -> None:
+    rng = np.random.default_rng(7)
+    codes = (rng.random((3 * KEPT_COUNTS, 3)) < 0.05).astype(np.int64)
+    scorer = BDeu().bind(categorical(codes, [2, 2, 2]))
+    for child, parents in all_families(3):
+        expected = bdeu_family_score(codes, [2, 2, 2], child, parents, 1.0)
+        assert family(scorer, child, parents) == pytest.approx(expected, rel=1e-11)
 
 
 def test_asia_data() -> None:

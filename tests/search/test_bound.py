@@ -63,9 +63,23 @@ def test_orders_are_bounded_from_above() -> None:
 
 def test_long_counts_are_replaced_by_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     dag = random_dag(10, 3, law="erdos_renyi", edge_probability=0.2)
-    assert count_orders(dag) == (count_linear_extensions(dag), True)
-    monkeypatch.setattr(bound, "MAX_SETS", 2)
-    assert count_orders(dag) == (bound_linear_extensions(dag), False)
+    assert count_orders(dag, 20) == (count_linear_extensions(dag), True)
+    monkeypatch.setattr(bound, "MIN_SETS", 2)
+    monkeypatch.setattr(bound, "SETS_PER_RUN", 2)
+    assert count_orders(dag, 1) == (bound_linear_extensions(dag), False)
+    assert count_orders(dag, 1000) == (count_linear_extensions(dag), True)
+
+
+@pytest.mark.parametrize("runs", [1, 20, 300])
+def test_an_exact_count_is_given_up_only_where_it_says_nothing(runs: int) -> None:
+    given_up = 0
+    for n_nodes in (14, 30, 60):
+        dag = random_dag(n_nodes, 1, law="erdos_renyi", edge_probability=2 / n_nodes)
+        n_orders, is_exact = count_orders(dag, runs)
+        if not is_exact:
+            given_up += 1
+            assert bound_miss_probability(runs, runs, n_orders) > 0.99
+    assert given_up > 0
 
 
 # Calibration: the frequency of misses against the mean of the stated bounds, in short runs
@@ -105,7 +119,9 @@ def excess_of_misses(
             best = runs.log_scores.max()
             hits = int((runs.log_scores >= best - tie_tolerance(best)).sum())
             found = Dag(table.names, runs.adjacencies[int(runs.log_scores.argmax())])
-            n_orders = 1 if space == "partition" or ignore_orders else count_orders(found)[0]
+            n_orders = (
+                1 if space == "partition" or ignore_orders else count_orders(found, n_runs)[0]
+            )
             stated = bound_miss_probability(hits, n_runs, n_orders)
             excess.append((best < optimum - 1e-6) - stated)
     return float(np.mean(excess)), float(np.std(excess)) / sqrt(len(excess))

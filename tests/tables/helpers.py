@@ -36,6 +36,7 @@ def random_table(
     seed: int = 0,
     is_pruned: bool = False,
     structure_prior: str = "uniform",
+    only_winners: bool = False,
     **knowledge: object,
 ) -> KnownTable:
     """Independent normal scores with standard deviation ``spread`` for every family."""
@@ -62,6 +63,7 @@ def random_table(
         max_parents=max_parents,
         n_candidates=n_candidates,
         is_pruned=is_pruned,
+        only_winners=only_winners,
     )
     scores = {(v, s): score + prior.log_weight(v, s) for (v, s), score in drawn.items()}
     return KnownTable(table, scores)

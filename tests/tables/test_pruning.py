@@ -183,3 +183,21 @@ def test_the_certificate_of_larger_sets(monkeypatch, seed):
                 it.scores.pop((child, s))
                 assert it.table.log_score(child, s) == -np.inf
     assert mass_left_out(it) <= it.table.lost_mass
+
+
+@pytest.mark.parametrize("n_candidates", [0, 2])
+def test_only_winners(n_candidates: int) -> None:
+    """Of the sets outside, exactly those that score better than all their subsets."""
+    it = random_table(6, 3, n_candidates, spread=3.0, seed=2, only_winners=True)
+    outside = it.table.outside
+    for child in range(6):
+        inside = set(it.table.candidates[child].tolist())
+        expected = {
+            s
+            for s in subsets(set(range(6)) - {child}, 3)
+            if not inside.issuperset(s)
+            and all(it.score(child, t) < it.score(child, s) for t in subsets(s) if t != s)
+        }
+        rows = outside.members[outside.start[child] : outside.start[child + 1]]
+        assert {tuple(int(u) for u in row if u >= 0) for row in rows} == expected
+    assert it.table.lost_mass == 1.0, "nothing is said about what samplers would miss"

@@ -13,6 +13,8 @@ to which only the configurations seen in the data contribute.
 from dataclasses import dataclass
 from math import lgamma
 
+import numpy as np
+
 from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError
 from outpoint.kernels import kernel
@@ -22,6 +24,9 @@ from outpoint.scores.contingency import Table, count_states, make_numbering, mer
 from outpoint.scores.families import Members, Scores
 
 MAX_LEVELS = 5000
+
+KEPT_PRIORS, KEPT_COUNTS = 251, 2048
+"""Terms of the score that are kept: for so many prior counts of a cell, below so many rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,13 +75,31 @@ class BDeuScorer(SetScorer):
 
 @kernel
 def _score_sets(table, sample_size, members, out, start, stop):
-    """F of each set."""
+    """F of each set.
+
+    The terms lgamma(a + N) - lgamma(a) depend on few values of a, so they are kept: in the row of
+    ``terms`` that a's number of cells falls into, as long as that row is not needed for another.
+    """
     numbering = make_numbering(table, members.shape[1])
+    width = min(table.counts.sum() + 1, KEPT_COUNTS)
+    terms = np.empty((KEPT_PRIORS, width))
+    kept_for = np.zeros(KEPT_PRIORS)
     for row in range(start, stop):
         n_states = count_states(table, members, row, row == start, numbering)
-        prior = sample_size / numbering.n_cells[0]
+        n_cells = numbering.n_cells[0]
+        prior = sample_size / n_cells
         base = lgamma(prior)
+        place = int(n_cells % KEPT_PRIORS) if np.isfinite(n_cells) else 0
+        if kept_for[place] != n_cells:
+            kept_for[place] = n_cells
+            terms[place, :] = np.nan
         score = 0.0
         for state in range(n_states):
-            score += lgamma(prior + numbering.totals[state]) - base
+            count = numbering.totals[state]
+            term = terms[place, count] if count < width else np.nan
+            if np.isnan(term):
+                term = lgamma(prior + count) - base
+                if count < width:
+                    terms[place, count] = term
+            score += term
         out[row] = score

@@ -4,8 +4,10 @@ A search takes place at rising powers of the score: low powers let it cross vall
 it climb. Where the useful powers lie depends on the score and the data, so they are measured: a
 pilot run notes at each power the fraction of steps that change the score. At power 0 this is as
 high as it gets; a schedule begins where half of that is left and ends where a tenth is. In between
-powers rise by equal factors, and a greedy climb follows. All runs share the schedule, so they are
-independent repetitions of one experiment, as the bound on missed DAGs needs.
+powers rise by equal factors, and a greedy climb follows. Last comes a drift: steps at a power so
+high that only places which score the same, or better, are drawn. A DAG has many orders, and
+equivalent DAGs have others; from some of them a better DAG is one step away. All runs share the
+schedule, so they are independent repetitions of one experiment, as the bound on missed DAGs needs.
 """
 
 from collections.abc import Callable
@@ -23,6 +25,15 @@ BEGIN, END = 0.5, 0.1
 
 HOTTEST = 1e-20
 """Stands for power 0: all admissible places are equally likely, inadmissible ones are not."""
+
+IMPOSSIBLE = -1e30
+"""Score of a node without any admissible parent set: finite, so that a search can climb out."""
+
+DRIFT_SHARE = 0.1
+"""Steps of a drift, as a share of the steps before it."""
+
+DRIFT_FACTOR = 1e4
+"""How much higher than at the end of the schedule the power of a drift is."""
 
 PILOT_FACTOR = 1.5
 MAX_PILOT_POWERS = 60
@@ -97,3 +108,9 @@ def draw_index(log_weight, size, power, rng):
 def is_better(new, old):
     """Whether a score is truly better: sums of the same numbers differ by rounding."""
     return old == -np.inf or new > old + 1e-12 * abs(old)
+
+
+@inlined
+def finite(score):
+    """``score`` with ``IMPOSSIBLE`` in place of minus infinity."""
+    return max(score, IMPOSSIBLE)

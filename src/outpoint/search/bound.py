@@ -13,8 +13,12 @@ from outpoint.errors import OptionError, TooLargeError
 from outpoint.graphs import Dag
 from outpoint.graphs.order import bound_linear_extensions, count_linear_extensions
 
-MAX_SETS = 50_000
-"""Most sets held at once while orders are counted: a second or two of work."""
+MIN_SETS, SETS_PER_RUN = 5_000, 100
+"""Most sets held at once while orders are counted.
+
+A DAG has at least as many orders as there are sets of one size, so where the count is given up the
+bound on missed DAGs is above 0.99: the exact number would not help.
+"""
 
 
 def bound_miss_probability(hits: int, runs: int, n_representations: int = 1) -> float:
@@ -31,9 +35,12 @@ def bound_miss_probability(hits: int, runs: int, n_representations: int = 1) -> 
     return 0.0 if fraction == 1.0 else exp(runs * log1p(-fraction))
 
 
-def count_orders(dag: Dag) -> tuple[int, bool]:
-    """The number of orders of a DAG and True, or an upper bound and False where it takes long."""
+def count_orders(dag: Dag, runs: int) -> tuple[int, bool]:
+    """The number of orders of a DAG and True, or an upper bound and False.
+
+    The bound is given where there are so many orders that ``runs`` say nothing anyway.
+    """
     try:
-        return count_linear_extensions(dag, max_states=MAX_SETS), True
+        return count_linear_extensions(dag, max_states=max(MIN_SETS, SETS_PER_RUN * runs)), True
     except TooLargeError:
         return bound_linear_extensions(dag), False

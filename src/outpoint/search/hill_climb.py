@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from outpoint.graphs.order import random_order
 from outpoint.kernels import kernel, run_chunked
-from outpoint.search.annealing import is_better
+from outpoint.search.annealing import finite, is_better
 from outpoint.search.best_dag import Adjacency
-from outpoint.search.view import finite
 from outpoint.tables import ScoreTable
 from outpoint.tables.lookup import FamilyLookup, family_log_score, index_families
 

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import borrowed, inlined, kernel
-from outpoint.search.annealing import best_index, draw_index, is_better
-from outpoint.search.view import finite
+from outpoint.search.annealing import best_index, draw_index, finite, is_better
 from outpoint.tables.bits import skip_bit
 
 ABSENT, EARLY, BESIDE, ALONE = 0, 1, 2, 3

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from outpoint.graphs.order import random_order
 from outpoint.kernels import run_chunked
-from outpoint.search.annealing import Floats, find_schedule
+from outpoint.search.annealing import DRIFT_FACTOR, DRIFT_SHARE, Floats, find_schedule
 from outpoint.search.best_dag import Adjacency, best_dag
 from outpoint.search.order_search import anneal_orders, climb_orders, make_order_state, set_order
 from outpoint.search.partition_search import (
@@ -19,7 +19,8 @@ from outpoint.search.partition_search import (
     climb_partitions,
     make_partition_state,
 )
-from outpoint.search.view import SearchView, view_maxima
+from outpoint.search.view import view_maxima
+from outpoint.search.winners import Winners, list_winners
 from outpoint.tables import ScoreTable
 
 SPACES = ("order", "partition")
@@ -54,26 +55,31 @@ def search_dags(
     ``required`` are the edges that every DAG has; runs start at random orders that allow them.
     Without ``powers`` a pilot finds them.
     """
-    view = view_maxima(table, containing=space == "partition")
+    winners = list_winners(table)
+    view = winners if space == "order" else view_maxima(table)
     start, anneal, climb = _SPACES[space]
     pilot_stream, *streams = np.random.SeedSequence(seed).spawn(1 + n_runs)
     if powers is None:
         pilot_rng = np.random.default_rng(pilot_stream)
-        pilot = start(table, view, random_order(required, pilot_rng))
+        pilot = start(table, winners, random_order(required, pilot_rng))
         powers = find_schedule(
             lambda powers, steps: anneal(view, pilot, powers, steps, pilot_rng),
             PILOT_STEPS * table.n_nodes,
         )
     found: list[Any] = [None] * n_runs
+    n_drift = int(DRIFT_SHARE * n_steps)
     steps_per_power = max(1, n_steps // len(powers))
+    frozen_power = powers[-1:] * DRIFT_FACTOR
 
     def work(begin: int, end: int) -> None:
         for run in range(begin, end):
             rng = np.random.default_rng(streams[run])
-            state = start(table, view, random_order(required, rng))
+            state = start(table, winners, random_order(required, rng))
             anneal(view, state, powers, steps_per_power, rng)
             climb(view, state)
-            found[run] = best_dag(table, view, _order_of(state))
+            anneal(view, state, frozen_power, n_drift, rng)
+            climb(view, state)
+            found[run] = best_dag(table, winners, _order_of(state))
 
     n_done = 0
 
@@ -87,17 +93,17 @@ def search_dags(
     return Runs([dag for dag, _ in found], np.array([score for _, score in found]), powers)
 
 
-def _start_in_orders(table: ScoreTable, view: SearchView, order: Order) -> Any:
-    state = make_order_state(len(order))
-    state.best_score[0] = set_order(view, state, order)
+def _start_in_orders(table: ScoreTable, winners: Winners, order: Order) -> Any:
+    state = make_order_state(winners)
+    state.best_score[0] = set_order(winners, state, order)
     state.best_order[:] = order
     return state
 
 
-def _start_in_partitions(table: ScoreTable, view: SearchView, order: Order) -> Any:
+def _start_in_partitions(table: ScoreTable, winners: Winners, order: Order) -> Any:
     """At the layers of the order's best DAG, which is admissible if any DAG of the order is."""
     state = make_partition_state(len(order))
-    adjacency, _ = best_dag(table, view, order)
+    adjacency, _ = best_dag(table, winners, order)
     for child in order:
         parents = np.flatnonzero(adjacency[:, child])
         state.layer[child] = state.layer[parents].max() + 1 if len(parents) else 0

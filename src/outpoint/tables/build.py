@@ -155,8 +155,13 @@ def assemble_table(
     max_parents: int,
     *,
     is_pruned: bool = True,
+    only_winners: bool = False,
 ) -> ScoreTable:
-    """The table over these candidates, with the sets outside them."""
+    """The table over these candidates, with the sets outside them.
+
+    With ``only_winners`` it lists, of the sets outside, only those that can be in a best DAG:
+    enough for a search, and far fewer.
+    """
     scored = families.scored_parents
     n, n_candidates = candidates.shape
     dense = fill_dense(families.scores, scored, candidates)
@@ -169,7 +174,14 @@ def assemble_table(
     if scored < max_parents:
         sizes = range(scored + 1, min(max_parents, n_candidates + 1) + 1)
         larger = score_larger(candidates, subset_maxima(dense), scorer, prior, sizes)
-    outside, lost = list_outside(families.scores, scored, candidates, larger, is_pruned=is_pruned)
+    outside, lost = list_outside(
+        families.scores,
+        scored,
+        candidates,
+        larger,
+        is_pruned=is_pruned,
+        only_winners=only_winners,
+    )
     return ScoreTable(names, max_parents, candidates, dense, outside, lost)
 
 
@@ -181,6 +193,7 @@ def build_table(
     max_parents: int,
     n_candidates: int | None = None,
     is_pruned: bool = True,
+    only_winners: bool = False,
     pool: Executor | None = None,
 ) -> ScoreTable:
     """Score every admissible family, and tabulate them over candidates chosen by the scores."""
@@ -194,5 +207,12 @@ def build_table(
     )
     candidates = choose_candidates(*families, n_candidates, prior.required)
     return assemble_table(
-        names, families, scorer, prior, candidates, max_parents, is_pruned=is_pruned
+        names,
+        families,
+        scorer,
+        prior,
+        candidates,
+        max_parents,
+        is_pruned=is_pruned,
+        only_winners=only_winners,
     )

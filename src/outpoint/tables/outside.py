@@ -44,10 +44,12 @@ def list_outside(
     larger: "list[LargerSets] | None" = None,
     *,
     is_pruned: bool = True,
+    only_winners: bool = False,
 ) -> tuple[OutsideSets, float]:
     """The outside sets of every node, and a bound on the posterior mass of those left out.
 
-    ``larger`` are sets of more than ``scored_parents`` members, see :func:`score_larger`.
+    ``larger`` are sets of more than ``scored_parents`` members, see :func:`score_larger`. With
+    ``only_winners`` just sets that can be in a best DAG are listed, and the bound says nothing.
     """
     n = len(families)
     width = max([scored_parents, 1, *(part.members.shape[1] for part in larger or [])])
@@ -55,17 +57,17 @@ def list_outside(
     members: list[Members] = [sets.members[:0]] * n
     scores: list[Scores] = [np.zeros(0)] * n
     lost = np.zeros(n)
-    most_lost = MOST_LOST / n
+    most_lost = 1.0 if only_winners else MOST_LOST / n if is_pruned else 0.0
 
     def work(begin: int, end: int) -> None:
         for child in range(begin, end):
             parents = sets.members_for(child)
             kept, lost[child] = _choose(
-                child, families[child], sets, parents, candidates, most_lost if is_pruned else 0.0
+                child, families[child], sets, parents, candidates, most_lost
             )
             found, own = padded(parents[kept], width), families[child, kept]
             if larger:
-                more, more_lost = larger[child].pruned(most_lost if is_pruned else 0.0)
+                more, more_lost = larger[child].pruned(most_lost)
                 found = np.concatenate([found, padded(more.members, width)])
                 own = np.concatenate([own, more.score])
                 lost[child] += more_lost
@@ -76,7 +78,7 @@ def list_outside(
     start = starts(scores)
     score = np.concatenate(scores)
     listed = OutsideSets(start, np.concatenate(members), score, log_tails(start, score))
-    return frozen(listed), float(lost.sum())
+    return frozen(listed), min(1.0, float(lost.sum()))
 
 
 def _choose(

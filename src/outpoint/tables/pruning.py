@@ -41,10 +41,13 @@ class Pruned(NamedTuple):
 def prune(log_ratio: Scores, subset: NDArray[np.int64], most_lost: float) -> Pruned:
     """Decide about sets of one node, given log r of each and which subset it was compared with.
 
-    If nothing may be lost, all are kept.
+    If nothing may be lost, all are kept; if everything may (1), only those that score better than
+    all their subsets, which is all that a best DAG can have.
     """
     if most_lost <= 0.0:
         return Pruned(np.ones(len(log_ratio), dtype=np.bool_), 0.0)
+    if most_lost >= 1.0:
+        return Pruned(log_ratio > 0.0, 1.0)
     ratio = np.exp(np.minimum(log_ratio, 0.0))
     for threshold in THRESHOLDS:
         keep = log_ratio > np.log(threshold)
