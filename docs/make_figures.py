@@ -76,7 +76,7 @@ def photograph(posterior: op.Posterior, data: op.Dataset) -> None:
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
-    for flag in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--window-size=1280,1640"):
+    for flag in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--window-size=1280,1420"):
         options.add_argument(flag)
     service = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
     with tempfile.TemporaryDirectory() as directory:

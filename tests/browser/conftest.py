@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -105,6 +106,28 @@ class Page:
             for event in events
             if event["message"]["method"] == "Network.requestWillBeSent"
         ]
+
+
+@pytest.fixture
+def saved(driver: Any, tmp_path: Path) -> Callable[[str], bytes]:
+    """Waits for a file that the page saves, and reads it."""
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    where = {"behavior": "allow", "downloadPath": str(folder)}
+    driver.execute_cdp_cmd("Browser.setDownloadBehavior", where)
+
+    def read(name: str) -> bytes:
+        file = folder / name
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if file.exists() and file.stat().st_size and not list(folder.glob("*.crdownload")):
+                content = file.read_bytes()
+                file.unlink()
+                return content
+            time.sleep(0.05)
+        raise AssertionError(f"{name} was not saved; there is {list(folder.iterdir())}")
+
+    return read
 
 
 @pytest.fixture

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from outpoint.graphs import Dag, random_dag
-from outpoint.graphs.blocks import add_ancestors, add_matrices, compute_cpdags, find_paths
+from outpoint.graphs.blocks import (
+    add_ancestors,
+    add_blankets,
+    add_matrices,
+    compute_cpdags,
+    find_paths,
+)
 from tests.reference import all_dags, ancestor_matrices
 
 RNG = np.random.default_rng(4)
@@ -49,6 +55,19 @@ def test_weighted_sums(dags):
     np.testing.assert_allclose(ancestors, np.tensordot(weights, closures, axes=1))
     add_matrices(dags, weights, edges)  # adds to what is there
     np.testing.assert_allclose(edges, 2 * np.tensordot(weights, dags, axes=1))
+
+
+@pytest.mark.parametrize("dags", [all_dags(4), LARGE], ids=["4", "70"])
+def test_blankets(dags):
+    weights = RNG.random(len(dags))
+    total, expected = np.zeros(dags.shape[1:]), np.zeros(dags.shape[1:])
+    add_blankets(dags, weights, total)
+    for matrix, weight in zip(dags, weights, strict=True):
+        dag = Dag.from_adjacency(matrix)
+        for v, name in enumerate(dag.names):
+            members = dag.markov_blanket(name)
+            expected[[other in members for other in dag.names], v] += weight
+    np.testing.assert_allclose(total, expected)
 
 
 def test_slices_that_are_not_contiguous():

@@ -346,3 +346,16 @@ def test_hottest_replicas_must_agree(means, spread, sentence):
     assert sentence in found.verdict
     gap = 0.0 if spread == 0 else abs(means[0] - means[1]) / spread
     assert found.assessment.crossing.hottest_gap == pytest.approx(gap)
+
+
+def test_edge_draws_are_those_of_the_dags(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read in blocks, in the order of the draws."""
+    monkeypatch.setattr("outpoint.posterior.draws.BLOCK_BYTES", 9 * 2)
+    first, second, third = [("a", "b")], [("a", "b"), ("b", "c")], [("c", "a")]
+    posterior = from_chains([first, second, second], [third, first, third])
+    wanted = [[[1, 1, 1], [0, 1, 0]], [[0, 0, 0], [1, 0, 1]], [[0, 1, 1], [0, 0, 0]]]
+    found = posterior.edge_draws([("a", "b"), ("c", "a"), ("b", "c")])
+    np.testing.assert_array_equal(found, wanted)
+    assert posterior.edge_draws([]).shape == (0, 2, 3)
+    with pytest.raises(op.OptionError, match="not one of the variables"):
+        posterior.edge_draws([("nobody", "a")])

@@ -13,9 +13,16 @@ from markupsafe import escape
 
 import outpoint as op
 from outpoint.report import render_report
+from outpoint.report.answers import list_dags, list_effects
+from outpoint.report.consensus import count_features
+from outpoint.report.facts import list_grounds, list_settings, write_number
 from outpoint.report.figures import draw_heatmap
 from outpoint.report.payload import MOST_ROWS, build_payload, to_json
-from tests.report.posteriors import HOSTILE, exact, fabricated, sampled
+from tests.report.posteriors import HOSTILE, Fabricated, exact, fabricated, sampled
+
+
+def payload_for(posterior: op.Posterior) -> dict:
+    return build_payload(posterior, posterior.diagnostics(), list_dags(posterior))
 
 
 class Elements(HTMLParser):
@@ -124,15 +131,16 @@ def test_every_kind_of_posterior_has_a_report(posterior, tmp_path):
 
 def test_payload_holds_the_posterior():
     posterior = exact(5)
-    payload = build_payload(posterior, posterior.diagnostics())
+    payload = payload_for(posterior)
     edges = posterior.edge_probabilities.to_numpy()
-    for pair in payload["graph"]["pairs"]:
-        a, b = pair["upper"], pair["lower"]
-        assert pair["down"] == pytest.approx(edges[a, b], abs=1e-4)
-        assert pair["up"] == pytest.approx(edges[b, a], abs=1e-4)
-        assert pair["compelled_down"] + pair["compelled_up"] + pair["reversible"] <= 1.001
-    strong = (np.triu(edges + edges.T) >= 0.05).sum()
-    assert len(payload["graph"]["pairs"]) == strong > 0
+    features = count_features(posterior)
+    for a, b, *values in payload["graph"]["pairs"]:
+        matrices = (edges, edges.T, features.compelled, features.compelled.T, features.reversible)
+        assert values == pytest.approx([matrix[a, b] for matrix in matrices], abs=1e-4)
+    shown = {(a, b) for a, b, *_ in payload["graph"]["pairs"]}
+    drawn = np.any([ranked.dag.adjacency for ranked in list_dags(posterior)], axis=0)
+    wanted = np.triu((edges + edges.T >= 0.05) | drawn | drawn.T, 1)
+    assert shown == set(map(tuple, np.argwhere(wanted).tolist()))
     for node, details in enumerate(payload["nodes"]):
         members, value = details["sets"][0]
         first = posterior.parent_set_probabilities(node)[0]
@@ -140,15 +148,15 @@ def test_payload_holds_the_posterior():
         assert value == pytest.approx(first[1], abs=1e-4)
 
 
-def test_table_has_every_edge_and_words_for_what_has_no_value():
+def test_table_has_every_edge_and_nothing_where_there_is_no_value():
     posterior = fabricated(6)
-    table = build_payload(posterior, posterior.diagnostics())["table"]
+    table = payload_for(posterior)["table"]
     keys = [column["key"] for column in table["columns"]]
     assert keys == [
         *("parent", "child", "probability", "reversed"),
         *("mcse", "rhat", "ess", "ess_tail", "status"),
     ]
-    assert len(table["rows"]) == 30
+    assert len({(row[0], row[1]) for row in table["rows"]}) == 30
     edges = posterior.edge_probabilities.to_numpy()
     for parent, child, probability, turned, *_, status in table["rows"]:
         assert probability == pytest.approx(edges[parent, child], abs=1e-6)
@@ -159,11 +167,20 @@ def test_table_has_every_edge_and_words_for_what_has_no_value():
     assert all(row[-1] == "constant" for row in without)
 
 
+def test_uncertain_edges_come_first():
+    table = payload_for(fabricated(8))["table"]
+    doubt = [abs(row[2] - 0.5) for row in table["rows"]]
+    assert doubt == sorted(doubt)
+    assert doubt[0] < 0.3 < doubt[-1]
+
+
 def test_columns_without_information_are_left_out():
     posterior = exact(4)
-    table = build_payload(posterior, posterior.diagnostics())["table"]
+    table = payload_for(posterior)["table"]
     keys = [column["key"] for column in table["columns"]]
-    assert keys == ["parent", "child", "probability", "reversed", "status"]
+    assert keys == ["parent", "child", "probability", "reversed"]
+    assert table["status"] == "exact"
+    assert "Status of every edge: exact." in render_report(posterior)
 
 
 def test_diagnostics_are_summarized():
@@ -198,11 +215,131 @@ def test_columns_of_the_data():
 
 
 def test_large_reports_stay_small():
-    page = render_report(fabricated(200))
+    page = render_report(fabricated(441))
     assert len(page) < 1_500_000
     table = payload_of(page)["table"]
     assert len(table["rows"]) == MOST_ROWS
-    assert table["left_out"] == 200 * 199 - MOST_ROWS
+    assert table["left_out"] == 441 * 440 - MOST_ROWS
+    assert f"{441 * 440 - MOST_ROWS:,} less probable edges are left out here; edges.csv" in page
+    assert 'id="illegible"' in page
+
+
+def test_everything_is_there_in_a_small_report():
+    page = render_report(fabricated(8))
+    for absent in ("left-out", "illegible", "raised"):
+        assert f'id="{absent}"' not in page
+
+
+def test_a_crowded_graph_begins_at_a_higher_threshold():
+    rng = np.random.default_rng(3)
+    draws = np.triu(rng.random((2, 50, 20, 20)) < np.triu(rng.uniform(0.5, 0.8, (20, 20)), 1), 1)
+    page = render_report(Fabricated(draws, tuple(f"v{i}" for i in range(20))))
+    graph = payload_of(page)["graph"]
+    shown = [pair for pair in graph["pairs"] if pair[2] + pair[3] >= graph["threshold"]]
+    assert len(shown) <= 60 < len(graph["pairs"])
+    assert f"probability {graph['threshold']:.2f} or more are shown" in page
+
+
+# What is said
+
+
+def visible(page: str) -> str:
+    """Everything but the code of the page, which no one reads."""
+    return re.sub(r"<script>.*?</script>|<style>.*?</style>", "", page, flags=re.S)
+
+
+@pytest.mark.parametrize("posterior", [exact(5), exact(2), op.learn(op.datasets.asia(), seed=1)])
+def test_an_exact_report_does_not_speak_of_chains(posterior):
+    page = render_report(posterior)
+    assert "chain" not in visible(page).lower()
+    own = [text for text in re.findall(r"<script>(.*?)</script>", page, re.S) if "payload" in text]
+    assert len(own) == 1
+    assert "chain" not in own[0].lower()
+    assert "<h2>Computed exactly</h2>" in page
+    for absent in ("traces", "diagnostics"):
+        assert f'id="{absent}"' not in page
+        assert f'href="#{absent}"' not in page
+    assert "chain" in visible(render_report(sampled(5))).lower(), "the check can fail"
+
+
+def grounds_of(posterior: op.Posterior) -> dict[str, str]:
+    return dict(list_grounds(posterior))
+
+
+def test_the_banner_says_what_the_numbers_rest_on():
+    rng = np.random.default_rng(1)
+    data = op.Dataset(("a", "b", "c"), rng.normal(size=(30, 3)))
+    raw = op.learn(data, score=op.BGe(standardize=False), seed=1)
+    assert "as they are" in grounds_of(raw)["Score"]
+    standardized = op.learn(
+        data, score=op.BGe(standardize=True), max_parents=1, structure_prior="fair", seed=1
+    )
+    facts = grounds_of(standardized)
+    assert "standardized columns" in facts["Score"]
+    assert facts["Prior"].startswith("fair")
+    assert facts["Parents"] == "at most 1 of each variable"
+    assert grounds_of(raw)["Parents"] == "no limit"
+    assert "every variable" in facts["Candidates"]
+    page = render_report(standardized)
+    banner = page[page.index('aria-label="Verdict"') : page.index('class="tiles"')]
+    assert all(str(escape(value)) in banner for value in facts.values())
+    assert "relied on" not in page
+
+
+def test_the_banner_tells_of_candidates():
+    posterior = sampled(7)
+    facts = posterior.on_candidates
+    assert facts is not None
+    text = grounds_of(posterior)["Candidates"]
+    assert text.startswith("4 for each variable")
+    assert f"{facts['mean_outside_share']:.1%}" in text
+    assert f"{facts['largest_outside_share']:.1%}" in text
+
+
+def test_settings_are_one_list():
+    settings = dict(list_settings(sampled(7)))
+    assert settings["Seed"] == "2"
+    assert settings["Chains"] == "3"
+    assert settings["Most parents of a variable"] == "at most 2 of each variable"
+    assert settings["Candidate parents"].startswith("4 for each")
+    assert not any("hain" in label for label, _ in list_settings(exact(5)))
+
+
+def test_effects_and_best_dags_are_shown():
+    posterior = exact(5)
+    page = render_report(posterior)
+    table = list_effects(posterior)
+    assert table is not None
+    row = table.rows[0]
+    assert (
+        f'<td class="name">{row.cause}</td><td class="name">{row.effect}</td>'
+        f'<td class="number">{row.probability:.3f}</td>' in page
+    )
+    dags = list_dags(posterior)
+    assert page.count("data-dag=") == len(dags) == 5
+    assert f"Together these DAGs have {sum(row.probability for row in dags):.3g}" in page
+    assert payload_of(page)["dags"] == [np.argwhere(row.dag.adjacency).tolist() for row in dags]
+    assert 'id="effects"' not in render_report(fabricated(8))
+
+
+def test_names_in_effects_and_dags_are_escaped():
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=60)
+    values = np.column_stack([a, a + rng.normal(size=60), rng.normal(size=60)])
+    posterior = op.learn(op.Dataset(("<b>x</b>", "</td><script>", "c"), values), seed=1)
+    page = render_report(posterior)
+    assert "<b>x" not in page
+    assert "</td><script>" not in page
+    assert '<td class="name">&lt;b&gt;x&lt;/b&gt;</td>' in page
+    assert "turns &lt;/td&gt;&lt;script&gt; → &lt;b&gt;x&lt;/b&gt;" in page or "adds &lt;" in page
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (0.21, "0.210"), (-12.345, "-12.3"), (1234.5, "1,234"), (3e-7, "3e-07")],
+)
+def test_numbers_have_three_digits(value, text):
+    assert write_number(value) == text
 
 
 def test_figures_follow_the_theme():

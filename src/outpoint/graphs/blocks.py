@@ -2,9 +2,10 @@
 
 A posterior is held as hundreds of thousands of DAGs, too many to be made into values one by one.
 The functions here answer for a whole block: the CPDAG of each DAG, whether a path leads from one
-node to another, and weighted sums of adjacency, CPDAG and ancestor matrices. DAGs have few edges,
-so the kernels see the matrices as one list of edges, sorted by DAG and parent. They take for
-granted that every matrix of a block is acyclic, and loading this module loads the compiler.
+node to another, and weighted sums of adjacency, CPDAG, ancestor and Markov blanket matrices. DAGs
+have few edges, so the kernels see the matrices as one list of edges, sorted by DAG and parent.
+They take for granted that every matrix of a block is acyclic, and loading this module loads the
+compiler.
 """
 
 from typing import NamedTuple
@@ -52,6 +53,11 @@ def add_cpdags(cpdags: Booleans, weights: Floats, compelled: Floats, undirected:
 def add_ancestors(dags: Booleans, weights: Floats, total: Floats) -> None:
     """Add the ancestor matrices [ancestor, descendant], each times its weight, to ``total``."""
     _add_ancestors(_list_edges(dags), weights, total)
+
+
+def add_blankets(dags: Booleans, weights: Floats, total: Floats) -> None:
+    """Add who is in whose Markov blanket (symmetric), each times its weight, to ``total``."""
+    _add_blankets(_list_edges(dags), weights, total)
 
 
 def _list_edges(matrices: Booleans) -> EdgeList:
@@ -202,3 +208,29 @@ def _add_ancestors(edges, weights, total):
                         total[u, v] += weights[k]
                     bits >>= np.uint64(1)
                     u += 1
+
+
+@kernel
+def _add_blankets(edges, weights, total):
+    """Parents, children, and those who share a child; a pair counts once however related."""
+    n = total.shape[0]
+    seen_in = np.full((n, n), -1, dtype=np.int64)  # [smaller, larger]: the last graph counted
+    n_parents = np.empty(n, dtype=np.int64)
+    parents = np.empty((n, n), dtype=np.int64)
+    for k in range(weights.size):
+        n_parents[:] = 0
+        for u in range(n):
+            for e in range(edges.start[k * n + u], edges.start[k * n + u + 1]):
+                v = edges.child[e]
+                parents[v, n_parents[v]] = u
+                n_parents[v] += 1
+        for v in range(n):
+            for i in range(n_parents[v]):
+                a = parents[v, i]
+                for j in range(i, n_parents[v]):
+                    b = v if j == i else parents[v, j]
+                    low, high = min(a, b), max(a, b)
+                    if seen_in[low, high] != k:
+                        seen_in[low, high] = k
+                        total[a, b] += weights[k]
+                        total[b, a] += weights[k]

@@ -20,7 +20,8 @@ def add_effects(dags, weights, factor, freedom, units, rng, out, means, paths):
     centre = np.empty((n, n))
     drawn = np.empty((n, n))
     total = np.empty((n, n))
-    triangles = np.zeros((n, n, n))
+    room = _largest_family(dags)  # n of n x n would be gigabytes
+    triangles = np.zeros((n, room, room))
     for d in range(dags.shape[0]):
         if not _fill_order(dags[d], order):
             return False
@@ -50,6 +51,19 @@ def add_effects(dags, weights, factor, freedom, units, rng, out, means, paths):
                     out[d, repeat, u, v] = total[u, v] * units[u, v]
         _add_paths(dags[d], order, weights[d], total, paths)
     return True
+
+
+@kernel
+def _largest_family(dags):
+    """The most parents of a node, and the node."""
+    largest = 0
+    for d in range(dags.shape[0]):
+        for v in range(dags.shape[1]):
+            size = 1
+            for u in range(dags.shape[1]):
+                size += dags[d, u, v]
+            largest = max(largest, size)
+    return largest
 
 
 @kernel

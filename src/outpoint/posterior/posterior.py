@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -174,6 +174,16 @@ class Posterior(ABC):
     def iter_dags(self) -> Iterator[Dag]:
         """The same draws, one :class:`Dag` after the other."""
         yield from self._as_graphs(self._draws()[0])
+
+    def edge_draws(self, edges: Iterable[tuple[str, str]]) -> Booleans:
+        """Which draws have each of some edges (parent, child): booleans (edge, chain, draw)."""
+        wanted = [(self._node(parent), self._node(child)) for parent, child in edges]
+        parents, children = np.array(wanted, dtype=np.intp).reshape(-1, 2).T
+        draws = self._graph_draws()
+        out = np.empty((len(wanted), draws.log_scores.size), dtype=np.bool_)
+        for part, dags in draws.blocks(np.arange(draws.log_scores.size)):
+            out[:, part] = dags[:, parents, children].T
+        return out.reshape(-1, *draws.log_scores.shape)
 
     def probability(self, feature: Feature | FeatureFunction | str) -> float:
         """Posterior probability of a feature, or posterior mean of a function of the DAG.

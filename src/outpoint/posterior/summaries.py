@@ -10,8 +10,8 @@ import numpy as np
 
 from outpoint.errors import OptionError
 from outpoint.graphs import Cpdag, Dag
-from outpoint.graphs.blocks import add_cpdags, compute_cpdags
-from outpoint.posterior.draws import Booleans, Floats, Integers, WeightedGraphs, number_matrices
+from outpoint.graphs.blocks import add_blankets, add_cpdags, compute_cpdags
+from outpoint.posterior.draws import Floats, Integers, WeightedGraphs, number_matrices
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,16 +29,7 @@ def average_cpdags(graphs: WeightedGraphs) -> tuple[Floats, Floats]:
 
 def average_blankets(graphs: WeightedGraphs) -> Floats:
     """[a, b]: the probability that a is in the Markov blanket of b (symmetric)."""
-    blankets = graphs.mean_matrix(_add_blankets)
-    np.fill_diagonal(blankets, 0.0)
-    return blankets
-
-
-def _add_blankets(dags: Booleans, weights: Floats, total: Floats) -> None:
-    """Parents, children, and those who share a child."""
-    for dag, weight in zip(dags, weights.tolist(), strict=True):
-        numbers = dag.astype(np.float32)
-        total += weight * (dag | dag.T | (numbers @ numbers.T > 0))
+    return graphs.mean_matrix(add_blankets)
 
 
 def tabulate_dags(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from outpoint.posterior import Posterior, SampledPosterior
+from outpoint.report.answers import LEAST_DRAWS, RankedDag
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,6 +19,17 @@ Facts = list[tuple[str, str]]
 Rows = list[list[str]]
 
 SCORE_NAMES = {"bge": "BGe", "bdeu": "BDeu", "bic": "BIC"}
+PRIORS = {
+    "uniform": "uniform: every DAG is as probable as any other",
+    "fair": "fair: every number of parents is as probable as any other",
+}
+
+
+def write_number(value: float) -> str:
+    """A number with three digits that mean something, zeros at the end included."""
+    if value == 0 or not 1e-4 <= abs(value) < 1e6:
+        return f"{value:.3g}"
+    return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
 
 
 def describe_run(posterior: Posterior) -> str:
@@ -24,11 +37,58 @@ def describe_run(posterior: Posterior) -> str:
     return f"Posterior over DAGs: {posterior.info.source}"
 
 
+def has_chains(posterior: Posterior) -> bool:
+    """Whether Markov chains made the draws; of an exact posterior, nothing must speak of them."""
+    return isinstance(posterior, SampledPosterior) or posterior.log_scores.sizes["chain"] > 1
+
+
 def headline(posterior: Posterior) -> str:
     """What was shown, in a few words."""
     if posterior.log_evidence is not None:
         return "Computed exactly"
-    return "The chains agree" if posterior.converged else "Do not rely on these numbers yet"
+    if not posterior.converged:
+        return "Do not rely on these numbers yet"
+    return "The chains agree" if has_chains(posterior) else "Enough draws"
+
+
+def list_grounds(posterior: Posterior) -> Facts:
+    """What the numbers rest on, however well they were computed: for the banner."""
+    facts = [
+        ("Score", _describe_score(posterior)),
+        ("Prior", PRIORS.get(posterior.info.structure_prior, posterior.info.structure_prior)),
+        ("Parents", _describe_limit(posterior)),
+        ("Candidates", _describe_candidates(posterior)),
+    ]
+    return [*facts, ("Arrows", "are causes and effects only if no common cause was left out")]
+
+
+def _describe_score(posterior: Posterior) -> str:
+    """The score and, where it depends on them, the units of the columns."""
+    name = SCORE_NAMES.get(posterior.info.score, posterior.info.score)
+    if posterior.model is None:
+        return name
+    if posterior.model.standardized:
+        return f"{name} of standardized columns: units do not matter"
+    return f"{name} of the columns as they are: other units can give other edges"
+
+
+def _describe_limit(posterior: Posterior) -> str:
+    limit = posterior.info.max_parents
+    if limit >= len(posterior.names) - 1:
+        return "no limit"
+    return f"at most {limit} of each variable"
+
+
+def _describe_candidates(posterior: Posterior) -> str:
+    """Among which variables parents were looked for."""
+    facts = posterior.on_candidates
+    if facts is None:
+        return "every variable can be a parent of every other"
+    return (
+        f"{facts['per_node']:.0f} for each variable; sets with others were sampled as well, in "
+        f"{facts['mean_outside_share']:.1%} of the draws of a variable "
+        f"(at most {facts['largest_outside_share']:.1%})"
+    )
 
 
 def list_tiles(posterior: Posterior) -> Facts:
@@ -51,35 +111,56 @@ def list_tiles(posterior: Posterior) -> Facts:
 
 
 def list_settings(posterior: Posterior) -> Facts:
-    """Everything that determines the result."""
+    """Everything that determines the result, as the run recorded it."""
     info = posterior.info
     facts = [
         ("Data", info.source),
         ("SHA-256 of the data", info.fingerprint),
         ("Observations", f"{info.n_observations:,}"),
-        ("Score", SCORE_NAMES.get(info.score, info.score)),
+        ("Score", _describe_score(posterior)),
         ("Structure prior", info.structure_prior),
-        ("Most parents of a node", str(info.max_parents)),
+        ("Most parents of a variable", _describe_limit(posterior)),
+        ("Candidate parents", _describe_candidates(posterior)),
         ("Method", info.method),
     ]
     if isinstance(posterior, SampledPosterior):
-        facts += [
-            ("Chains", str(posterior.n_chains)),
-            ("Steps of each chain", f"{posterior.steps_per_chain:,}"),
-            ("Draws kept of each chain", f"{posterior.log_scores.sizes['draw']:,}"),
-        ]
-        if posterior.round_trips is not None:
-            replicas = [len(record.power) for record in posterior.records]
-            facts += [
-                ("Tempered replicas of each chain", ", ".join(map(str, replicas))),
-                ("Round trips of each chain", ", ".join(map(str, posterior.round_trips))),
-            ]
+        facts += _list_chain_settings(posterior)
     return [
         *facts,
         ("Seed", str(info.seed)),
         *([] if info.elapsed_seconds is None else [("Time", f"{info.elapsed_seconds:.2f} s")]),
         ("Version", f"outpoint {info.version}"),
     ]
+
+
+def _list_chain_settings(posterior: SampledPosterior) -> Facts:
+    facts = [
+        ("Chains", str(posterior.n_chains)),
+        ("Steps of each chain", f"{posterior.steps_per_chain:,}"),
+        ("Draws kept of each chain", f"{posterior.log_scores.sizes['draw']:,}"),
+    ]
+    if posterior.round_trips is not None:
+        replicas = [len(record.power) for record in posterior.records]
+        facts += [
+            ("Tempered replicas of each chain", ", ".join(map(str, replicas))),
+            ("Round trips of each chain", ", ".join(map(str, posterior.round_trips))),
+        ]
+    if posterior.on_candidates is not None:
+        lost = f"at most {posterior.lost_mass:.1g} of the posterior"
+        facts.append(("Parent sets left out", lost))
+    return facts
+
+
+def describe_dags(posterior: Posterior, dags: list[RankedDag]) -> str:
+    """Where the probabilities of the best DAGs come from, and how much they leave to others."""
+    total = sum(row.probability or 0.0 for row in dags)
+    if posterior.log_evidence is not None:
+        origin = "Probabilities are exact."
+    else:
+        origin = f"Probabilities are shares of {posterior.log_scores.size:,} draws."
+        if len(dags) == 1 and total < 1:
+            return f"{origin} No other DAG was drawn {LEAST_DRAWS} times: look at edges instead."
+    return f"{origin} Together these DAGs have {total:.3g} of the posterior."
 
 
 def describe_columns(data: Dataset | None) -> Rows:
@@ -112,8 +193,10 @@ def reproduce(posterior: Posterior) -> str:
 
 
 def summarize_diagnostics(posterior: Posterior, frame: pd.DataFrame) -> Facts:
-    """The numbers of the verdict, and how many edges have which status."""
+    """The numbers of the verdict, and how many edges have which status; nothing if exact."""
     facts: Facts = []
+    if posterior.log_evidence is not None:
+        return facts
     if isinstance(posterior, SampledPosterior):
         assessment = posterior.assessment
         if assessment.worst_rhat is not None:

@@ -53,8 +53,6 @@ def draw_traces(posterior: Posterior) -> Illustration:
     with _page_style():
         figure = _trace_panels(posterior)
         caption = "Log score of every draw; the line on top is the best DAG."
-        if posterior.log_evidence is not None:
-            caption = "Log scores of independent draws from the exact posterior. " + caption
         return Illustration("traces", _to_svg(figure, "traces", caption), caption)
 
 

@@ -18,23 +18,29 @@ from typing import TYPE_CHECKING, Any
 
 from outpoint.errors import OptionError
 from outpoint.posterior import Posterior
+from outpoint.report.answers import list_dags, list_effects
 from outpoint.report.facts import (
     describe_columns,
+    describe_dags,
     describe_run,
+    has_chains,
     headline,
+    list_grounds,
     list_settings,
     list_tiles,
     reproduce,
     summarize_diagnostics,
     summarize_moves,
+    write_number,
 )
 from outpoint.report.figures import draw_convergence, draw_heatmap, draw_traces
 from outpoint.report.payload import build_payload, to_json
+from outpoint.report.scenes import USUAL_THRESHOLD
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset
 
-SCRIPTS = ("format.js", "graph.js", "details.js", "table.js", "page.js")
+SCRIPTS = ("format.js", "save.js", "graph.js", "details.js", "table.js", "page.js")
 
 
 def write_report(
@@ -73,6 +79,8 @@ def render_report(
     from markupsafe import Markup
 
     diagnostics = posterior.diagnostics()
+    dags = list_dags(posterior)
+    payload = build_payload(posterior, diagnostics, dags)
     css = _read("report.css")
     d3 = _read_d3()
     script = "(() => {\n'use strict';\n" + "".join(map(_read, SCRIPTS)) + "})();\n"
@@ -81,25 +89,35 @@ def render_report(
         "css": Markup(css),
         "d3": Markup(d3),
         "script": Markup(script),
-        "payload": Markup(to_json(build_payload(posterior, diagnostics))),
+        "payload": Markup(to_json(payload)),
+        "legible": payload["graph"]["legible"],
+        "threshold": payload["graph"]["threshold"],
+        "usual_threshold": USUAL_THRESHOLD,
+        "least": payload["graph"]["least"],
+        "status": payload["table"]["status"],
+        "left_out": payload["table"]["left_out"],
+        "dags": dags,
+        "about_dags": describe_dags(posterior, dags),
+        "effects": list_effects(posterior),
         "title": describe_run(posterior),
         "converged": posterior.converged,
         "verdict": posterior.verdict,
         "version": posterior.info.version,
         "tiles": list_tiles(posterior),
         "headline": headline(posterior),
+        "grounds": list_grounds(posterior),
         "settings": list_settings(posterior),
         "columns": describe_columns(data),
         "reproduce": command or reproduce(posterior),
         "diagnostics": summarize_diagnostics(posterior, diagnostics),
         "moves": summarize_moves(posterior),
         "heatmap": draw_heatmap(posterior),
-        "traces": draw_traces(posterior),
+        "traces": draw_traces(posterior) if has_chains(posterior) else None,
         "convergence": draw_convergence(posterior),
     }
     # Everything is escaped unless it was made here.
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["inline"] = Markup
+    environment.filters |= {"inline": Markup, "significant": write_number}
     return environment.from_string(_read("report.html")).render(context)
 
 

@@ -28,9 +28,13 @@ MOST_BENDS = 4
 ROW_HEIGHT = 72.0
 LONGEST_LABEL = 16
 SWEEPS = 24
-BEST_RATIO = 0.8
-"""Width over height, in nodes, of a drawing that is free to choose."""
-MOST_STRETCH = 1.8
+BEST_RATIO = 1.7
+"""Width over height of a drawing that is free to choose: that of a screen."""
+BEST_WIDTH = 1400.0
+"""A drawing is stretched at most to this width, that of a page."""
+HOPELESS_WIDTH = 3000.0
+"""Of a drawing that can only be looked at piece by piece, however it is arranged."""
+MOST_STRETCH = 3.0
 """A tall and narrow drawing is made wider by up to this factor, a wide and flat one taller."""
 
 
@@ -39,11 +43,15 @@ NODE_HEIGHT = 30.0
 
 @dataclass(frozen=True)
 class Layout:
-    """Centres of the nodes (node, 2), y downwards, and the bends of edges that pass layers."""
+    """Centres of the nodes (node, 2), y downwards, and the bends of edges that pass layers.
+
+    Where there is less room, all x may be divided by anything up to ``stretch``.
+    """
 
     positions: Floats
     widths: Floats
     bends: dict[tuple[int, int], Floats]
+    stretch: float
 
     @property
     def size(self) -> tuple[float, float]:
@@ -64,28 +72,62 @@ def clip_label(name: str, room: int = LONGEST_LABEL) -> str:
     return shown if len(shown) <= room else shown[: room - 1] + "…"
 
 
+@dataclass(frozen=True)
+class _Arrangement:
+    """Nodes and bends in rows: their places, the room they need, and the bends of each edge."""
+
+    x: Floats
+    y: Floats
+    room: Floats
+    chains: dict[tuple[int, int], list[int]]
+
+
 def compute_layout(adjacency: Booleans, labels: list[str]) -> Layout:
-    """Positions for the nodes of a DAG [parent, child] with these labels."""
+    """Positions for the nodes of a DAG [parent, child] with these labels.
+
+    A drawing too wide for a page is tried with fewer nodes in a row, if it is not hopeless.
+    """
     n = len(adjacency)
     widths = np.array([LETTER * len(label) + PADDING for label in labels])
+    most = max(4, round(np.sqrt(n * BEST_RATIO * ROW_HEIGHT / (widths.mean() + GAP))))
+    best = _arrange(adjacency, widths, most)
+    while BEST_WIDTH < best.x.max() < HOPELESS_WIDTH and most > 4:
+        most = max(4, most * 3 // 4)
+        other = _arrange(adjacency, widths, most)
+        if other.y.max() > BEST_WIDTH:
+            break
+        best = min(best, other, key=lambda found: float(found.x.max()))
+    return _fit(best, widths)
+
+
+def _arrange(adjacency: Booleans, widths: Floats, most: int) -> _Arrangement:
+    """Layers of at most ``most`` nodes, sorted and placed, and below them nodes without edges."""
     connected: Booleans = np.any(adjacency | adjacency.T, axis=0)
-    most = max(5, round(np.sqrt(n * BEST_RATIO)))
     layers = assign_layers(adjacency, connected, most)
     rows, up, chains = _with_bends(adjacency, layers, connected)
     rows = _order_rows(rows, up)
-    room = np.concatenate([widths, np.full(len(up) - n, BEND)])
+    room = np.concatenate([widths, np.full(len(up) - len(widths), BEND)])
     x = _place(rows, up, room)
     y = np.zeros(len(up))
     for depth, row in enumerate(rows):
         y[row] = ROW_HEIGHT * (depth + 0.5)
-    if connected.any():
-        breadth = float(x.max())
-        x *= np.clip(ROW_HEIGHT * len(rows) / max(breadth, 1.0), 1.0, MOST_STRETCH)
-        x += max(BEND / 2, float((widths / 2 - x[:n])[connected].max()))
-    _place_alone(np.flatnonzero(~connected), widths, x, y, len(rows), most)
-    y *= np.clip(float(x.max()) / (2 * float(y.max()) + 1), 1.0, MOST_STRETCH)
+    breadth = max(most * float(widths.mean() + GAP), float(x.max()))
+    _place_alone(np.flatnonzero(~connected).tolist(), widths, x, y, len(rows), breadth)
+    return _Arrangement(x, y, room, chains)
+
+
+def _fit(found: _Arrangement, widths: Floats) -> Layout:
+    """The layout stretched to the ratio of a screen."""
+    x, y = found.x, found.y
+    height = float(y.max()) + ROW_HEIGHT / 2
+    wanted = min(BEST_WIDTH, BEST_RATIO * height)
+    stretch = float(np.clip(wanted / max(float(x.max()), 1.0), 1, MOST_STRETCH))
+    x = x * stretch
+    x += float((found.room / 2 - x).max())
+    y = y * np.clip(float(x.max()) / (BEST_RATIO * height), 1, MOST_STRETCH)
     where = np.stack([x, y], axis=1)
-    return Layout(where[:n], widths, {edge: where[path] for edge, path in chains.items()})
+    bends = {edge: where[path] for edge, path in found.chains.items()}
+    return Layout(where[: len(widths)], widths, bends, stretch)
 
 
 def assign_layers(adjacency: Booleans, connected: Booleans, most: int) -> NDArray[np.intp]:
@@ -154,7 +196,7 @@ def _with_bends(
     edges = np.argwhere(adjacency)
     spans = layers[edges[:, 1]] - layers[edges[:, 0]] - 1
     shortest_first = np.argsort(spans, kind="stable")
-    bent = np.cumsum(spans[shortest_first]) <= MOST_BENDS * max(n, 20)
+    bent = np.cumsum(spans[shortest_first]) <= MOST_BENDS * max(n, 30)
     for (u, v), with_bends in zip(edges[shortest_first].tolist(), bent.tolist(), strict=True):
         above = u
         chain = []
@@ -248,11 +290,13 @@ def _apart(wish: Floats, room: Floats) -> Floats:
 
 
 def _place_alone(
-    alone: NDArray[np.intp], widths: Floats, x: Floats, y: Floats, depth: int, most: int
+    alone: list[int], widths: Floats, x: Floats, y: Floats, depth: int, breadth: float
 ) -> None:
-    """Nodes without edges, in rows below the others."""
-    for start in range(0, len(alone), most):
-        row = alone[start : start + most]
-        x[row] = widths[row[0]] / 2 + _apart(np.zeros(len(row)), widths[row])
-        x[row] -= float((x[row] - widths[row] / 2).min())
-        y[row] = ROW_HEIGHT * (depth + start // most + 0.5)
+    """Nodes without edges, in rows below the others and as broad as they are."""
+    left = 0.0
+    for v in alone:
+        if left > 0 and left + widths[v] > breadth:
+            left, depth = 0.0, depth + 1
+        x[v] = left + widths[v] / 2
+        y[v] = ROW_HEIGHT * (depth + 0.5)
+        left += widths[v] + GAP

@@ -1,7 +1,8 @@
 """What the page of a report knows: plain lists of numbers and names, as JSON.
 
 Variables go by their index everywhere, so that no name is ever used as a key. Everything that is
-too improbable to be looked at is left out, and the page says how much that is.
+too improbable to be looked at is left out, and the page says how much that is: neither the file
+nor the memory of the browser grows with the square of the number of variables.
 """
 
 from __future__ import annotations
@@ -14,18 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.posterior import Posterior
-from outpoint.report.consensus import Features, build_consensus, count_features
-from outpoint.report.layout import NODE_HEIGHT, clip_label, compute_layout
-from outpoint.report.routes import Router
+from outpoint.report.answers import RankedDag
+from outpoint.report.consensus import Features, count_features
+from outpoint.report.layout import NODE_HEIGHT, clip_label
+from outpoint.report.scenes import (
+    LEAST_SHOWN,
+    choose_pairs,
+    choose_threshold,
+    draw_neighbourhoods,
+    draw_whole,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
 
-LEAST_SHOWN = 0.05
-"""Least probability of a connection that the graph can show, and of a blanket member."""
-MOST_PAIRS = 4000
 MOST_ROWS = 5000
 MOST_PARENT_SETS = 12
 MOST_MEMBERS = 40
@@ -43,15 +48,18 @@ TITLES = {
 }
 
 
-def build_payload(posterior: Posterior, diagnostics: pd.DataFrame) -> dict[str, Any]:
-    """The graph, the details of every node, and the table of edges with their diagnostics."""
+def build_payload(
+    posterior: Posterior, diagnostics: pd.DataFrame, dags: list[RankedDag]
+) -> dict[str, Any]:
+    """The graph, the details of every node, the best DAGs, and the table of edges."""
     edges = posterior.edge_probabilities.to_numpy()
     features = count_features(posterior)
     return {
         "names": list(posterior.names),
         "n_draws": int(posterior.log_scores.size),
-        "graph": _graph(posterior, edges, features),
-        "nodes": [_details(posterior, node, features) for node in range(len(posterior.names))],
+        "graph": _graph(posterior.names, edges, features, dags),
+        "nodes": _details(posterior, features),
+        "dags": [np.argwhere(ranked.dag.adjacency).tolist() for ranked in dags],
         "table": _table(posterior.names, edges, diagnostics),
     }
 
@@ -62,81 +70,87 @@ def to_json(payload: dict[str, Any]) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _graph(posterior: Posterior, edges: Floats, features: Features) -> dict[str, Any]:
-    """Positions and curves, and the probabilities of every connection that can be shown."""
-    labels = [clip_label(name) for name in posterior.names]
-    layout = compute_layout(build_consensus(edges), labels)
-    router = Router(layout)
+def _graph(
+    names: tuple[str, ...], edges: Floats, features: Features, dags: list[RankedDag]
+) -> dict[str, Any]:
+    """The scenes, and the probabilities of every connection that they can show.
+
+    A pair is [first, second, forward, backward, compelled forward, compelled backward,
+    reversible]. ``hub`` is the variable whose neighbourhood is shown first if the whole is not
+    ``legible``.
+    """
+    labels = [clip_label(name) for name in names]
     connection = np.triu(edges + edges.T, 1)
-    least = max(LEAST_SHOWN, _nth_largest(connection, MOST_PAIRS))
-    pairs = []
-    for first, second in np.argwhere(connection >= least).tolist():
-        (upper, lower), curve = router.route(first, second)
-        pairs.append(
+    threshold = choose_threshold(connection)
+    wanted = np.any([ranked.dag.adjacency for ranked in dags], axis=0)
+    pairs, least = choose_pairs(connection, wanted)
+    whole, legible = draw_whole(edges, pairs, labels, threshold)
+    strength = np.where(connection >= threshold, connection, 0.0)
+    hub = int(np.argmax(strength.sum(axis=0) + strength.sum(axis=1)))
+    matrices = (edges, edges.T, features.compelled, features.compelled.T, features.reversible)
+    return {
+        "labels": labels,
+        "height": NODE_HEIGHT,
+        "least": least,
+        "threshold": threshold,
+        "pairs": [
+            [a, b, *(_rounded(matrix[a, b]) for matrix in matrices)] for a, b in pairs.tolist()
+        ],
+        "whole": whole,
+        "around": draw_neighbourhoods(edges, features.blanket, pairs, labels),
+        "legible": legible,
+        "hub": hub,
+    }
+
+
+def _details(posterior: Posterior, features: Features) -> list[dict[str, Any]]:
+    """What the panel of each node shows: its parent sets and its Markov blanket."""
+    index = {name: i for i, name in enumerate(posterior.names)}
+    details = []
+    for node, blanket in enumerate(features.blanket.T):
+        sets = posterior.parent_set_probabilities(node, at_least=0.001)[:MOST_PARENT_SETS]
+        members = np.argsort(-blanket, kind="stable")[:MOST_MEMBERS]
+        details.append(
             {
-                "upper": upper,
-                "lower": lower,
-                "down": _rounded(edges[upper, lower]),
-                "up": _rounded(edges[lower, upper]),
-                "compelled_down": _rounded(features.compelled[upper, lower]),
-                "compelled_up": _rounded(features.compelled[lower, upper]),
-                "reversible": _rounded(features.reversible[upper, lower]),
-                "curve": np.round(curve, 1).tolist(),
+                "sets": [[[index[name] for name in names], _rounded(p)] for names, p in sets],
+                "blanket": [
+                    [int(i), _rounded(blanket[i])] for i in members if blanket[i] >= LEAST_SHOWN
+                ],
             }
         )
-    return {
-        "size": [round(side, 1) for side in layout.size],
-        "height": NODE_HEIGHT,
-        "labels": labels,
-        "places": np.round(np.column_stack([layout.positions, layout.widths]), 1).tolist(),
-        "order": layout.order,
-        "pairs": pairs,
-        "least": math.ceil(least * 100) / 100,
-    }
-
-
-def _nth_largest(values: Floats, count: int) -> float:
-    flat = values.ravel()
-    return float(np.partition(flat, -count)[-count]) if flat.size > count else 0.0
-
-
-def _details(posterior: Posterior, node: int, features: Features) -> dict[str, Any]:
-    """What the panel of one node shows: its parent sets and its Markov blanket."""
-    index = {name: i for i, name in enumerate(posterior.names)}
-    sets = posterior.parent_set_probabilities(node, at_least=0.001)[:MOST_PARENT_SETS]
-    blanket = features.blanket[:, node]
-    members = np.argsort(-blanket, kind="stable")[:MOST_MEMBERS]
-    return {
-        "sets": [[[index[name] for name in names], _rounded(p)] for names, p in sets],
-        "blanket": [[int(i), _rounded(blanket[i])] for i in members if blanket[i] >= LEAST_SHOWN],
-    }
+    return details
 
 
 def _table(names: tuple[str, ...], edges: Floats, diagnostics: pd.DataFrame) -> dict[str, Any]:
-    """The rows of ``diagnostics()``; columns with nothing but 0 and NaN are left out."""
+    """The rows of ``diagnostics()``, the most uncertain edges first.
+
+    Columns that say the same of every edge are left out; ``status`` is then what they say.
+    """
     frame = diagnostics.iloc[:MOST_ROWS]
+    frame = frame.iloc[np.argsort((frame["probability"] - 0.5).abs().to_numpy(), kind="stable")]
     index = {name: i for i, name in enumerate(names)}
     parents = [index[name] for name in frame["parent"]]
     children = [index[name] for name in frame["child"]]
     columns: dict[str, list[Any]] = {"parent": parents, "child": children}
     columns["probability"] = [_rounded(p, 6) for p in frame["probability"]]
     columns["reversed"] = [_rounded(p, 6) for p in edges[children, parents]]
-    for name in frame.columns.difference(list(columns), sort=False):
-        values = frame[name].tolist()
-        if not all(isinstance(value, float) and not abs(value) > 0 for value in values):
-            columns[name] = [_cell(value) for value in values]
-    keys = sorted(columns, key=lambda name: name == "status")
+    for name in frame.columns.difference([*columns, "status"], sort=False):
+        values = [_cell(value) for value in frame[name]]
+        if any(values):
+            columns[name] = values
+    statuses = sorted(set(frame["status"]))
+    if len(statuses) > 1:
+        columns["status"] = frame["status"].tolist()
     return {
-        "columns": [{"key": name, "title": TITLES.get(name, name)} for name in keys],
-        "rows": [list(row) for row in zip(*(columns[name] for name in keys), strict=True)],
+        "columns": [{"key": name, "title": TITLES.get(name, name)} for name in columns],
+        "rows": [list(row) for row in zip(*columns.values(), strict=True)],
+        "status": statuses[0] if len(statuses) == 1 else None,
         "left_out": len(diagnostics) - len(frame),
     }
 
 
-def _cell(value: Any) -> Any:
-    """A number with six digits, nothing for what is no number, or a word."""
-    if isinstance(value, str):
-        return value
+def _cell(value: Any) -> float | None:
+    """A number with six digits, or nothing for what is no number."""
     number = float(value)
     return float(f"{number:.6g}") if math.isfinite(number) else None
 

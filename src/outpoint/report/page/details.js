@@ -2,7 +2,7 @@
 
 function makeDetails(payload, onClose) {
   const panel = document.getElementById("details");
-  const hint = panel.firstElementChild;
+  let current = null;
 
   function valueRow(text, value, className) {
     const row = make("tr");
@@ -35,15 +35,15 @@ function makeDetails(payload, onClose) {
 
   function connections(node) {
     return payload.graph.pairs
-      .filter((pair) => pair.upper === node || pair.lower === node)
-      .sort((a, b) => b.down + b.up - a.down - a.up)
-      .map((pair) => {
-        const from = pair.upper === node;
+      .filter(([first, second]) => first === node || second === node)
+      .sort((a, b) => b[2] + b[3] - a[2] - a[3])
+      .map(([first, second, forward, backward]) => {
+        const from = first === node;
         const row = make("tr");
         row.append(
-          make("th", payload.names[from ? pair.lower : pair.upper], "name"),
-          make("td", probability(from ? pair.down : pair.up), "number"),
-          make("td", probability(from ? pair.up : pair.down), "number"),
+          make("th", payload.names[from ? second : first], "name"),
+          make("td", probability(from ? forward : backward), "number"),
+          make("td", probability(from ? backward : forward), "number"),
         );
         row.firstChild.scope = "row";
         return row;
@@ -67,8 +67,11 @@ function makeDetails(payload, onClose) {
   }
 
   return function show(node) {
+    if (node === current) return;
+    current = node;
+    panel.hidden = node === null;
     if (node === null) {
-      panel.replaceChildren(hint);
+      panel.replaceChildren();
       return;
     }
     const title = make("h3", payload.names[node], "name title");
@@ -80,7 +83,7 @@ function makeDetails(payload, onClose) {
     panel.replaceChildren(
       top,
       ...section("Parent sets", parentSets(node), "None is probable."),
-      ...section(`Markov blanket (${payload.n_draws.toLocaleString("en")} draws)`, blanket(node), "Nothing is in it."),
+      ...section(`Markov blanket (${count(payload.n_draws, "draw")})`, blanket(node), "Nothing is in it."),
       ...connectionTable(connections(node)),
     );
     panel.scrollTop = 0;

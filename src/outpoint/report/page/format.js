@@ -6,6 +6,16 @@ function probability(value) {
   return value.toFixed(3);
 }
 
+function twoDigits(value) {
+  if (value > 0 && value < 0.005) return "<0.01";
+  if (value < 1 && value > 0.995) return ">0.99";
+  return Math.min(1, value).toFixed(2);
+}
+
+function count(number, word) {
+  return `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
+}
+
 function make(tag, text, className) {
   const element = document.createElement(tag);
   if (text !== undefined) element.textContent = text;

@@ -3,11 +3,25 @@
 const payload = JSON.parse(document.getElementById("payload").textContent);
 const slider = document.getElementById("threshold");
 const find = document.getElementById("find");
+const show = document.getElementById("show");
+const numbers = document.getElementById("numbers");
 
 const showDetails = makeDetails(payload, () => graph.choose(null));
-const graph = makeGraph(payload, (node) => {
-  find.value = node === null ? "" : String(node);
-  showDetails(node);
+let saying = "";
+
+function describe(state, nLines, nNodes) {
+  const where = state.around ? `${payload.names[state.chosen]} and its neighbourhood, ${count(nNodes, "variable")}` : count(nNodes, "variable");
+  const what = state.dag === null ? `${count(nLines, "connection")} of probability ${state.threshold.toFixed(2)} or more` : `${count(nLines, "edge")} of ${show.selectedOptions[0].textContent}`;
+  return `${what} among ${where}`;
+}
+
+const graph = makeGraph(payload, (state, nLines, nNodes) => {
+  saying = describe(state, nLines, nNodes);
+  document.getElementById("count").textContent = saying;
+  find.value = state.chosen === null ? "" : String(state.chosen);
+  document.querySelector(`input[name=scope][value=${state.around ? "around" : "whole"}]`).checked = true;
+  slider.disabled = state.dag !== null;
+  showDetails(state.chosen);
 });
 
 payload.names.forEach((name, node) => {
@@ -21,21 +35,53 @@ find.addEventListener("change", () => {
   if (node !== null) graph.reveal(node);
 });
 
-function readThreshold() {
-  const value = Number(slider.value);
-  document.getElementById("threshold-value").textContent = value.toFixed(2);
-  graph.setThreshold(value);
+function showThreshold() {
+  document.getElementById("threshold-value").textContent = Number(slider.value).toFixed(2);
 }
 slider.min = String(payload.graph.least);
-slider.addEventListener("input", readThreshold);
+slider.value = String(payload.graph.threshold);
+slider.addEventListener("input", () => {
+  showThreshold();
+  graph.set("threshold", Number(slider.value));
+});
+
+document.querySelectorAll("input[name=scope]").forEach((radio) => {
+  radio.addEventListener("change", () => graph.setAround(radio.value === "around"));
+});
 
 document.querySelectorAll("input[name=view]").forEach((radio) => radio.addEventListener("change", () => {
   const cpdag = radio.value === "cpdag";
   document.getElementById("key-known").textContent = cpdag ? "compelled" : "direction known";
   document.getElementById("key-doubt").textContent = cpdag ? "reversible" : "direction in doubt";
   document.getElementById("key-head").setAttribute("visibility", cpdag ? "hidden" : "visible");
-  graph.setView(radio.value);
+  graph.set("view", radio.value);
 }));
 
-readThreshold();
+function showDag(value) {
+  show.value = value;
+  graph.set("dag", value === "" ? null : Number(value));
+}
+show.addEventListener("change", () => showDag(show.value));
+document.querySelectorAll("button[data-dag]").forEach((button) => button.addEventListener("click", () => {
+  graph.setAround(false);
+  showDag(button.dataset.dag);
+  document.getElementById("graph").scrollIntoView();
+}));
+
+numbers.addEventListener("change", () => {
+  document.getElementById("key-numbers").hidden = !numbers.checked;
+  graph.set("numbers", numbers.checked);
+});
+
+const failed = document.getElementById("save-failed");
+document.getElementById("save-svg").addEventListener("click", () => {
+  download("outpoint-graph.svg", [standaloneSvg(saying).text], "image/svg+xml");
+});
+document.getElementById("save-png").addEventListener("click", () => {
+  failed.hidden = true;
+  savePng(standaloneSvg(saying), () => { failed.hidden = false; });
+});
+
+showThreshold();
+graph.start();
 makeTable(payload);

@@ -1,23 +1,29 @@
-// The table of edges: sorted by a click on a heading, filtered while typing.
+// The table of edges: uncertain ones first, sorted by a click on a heading, filtered while typing.
 
-const FIRST_ROWS = 100;
-const MORE_ROWS = 500;
+const FIRST_ROWS = 25;
+const MORE_ROWS = 200;
 
 function makeTable(payload) {
   const { columns, rows } = payload.table;
-  const status = columns.findIndex((column) => column.key === "status");
   const isName = (column) => column.key === "parent" || column.key === "child";
+  const isWord = (column) => isName(column) || column.key === "status";
+  const isExtra = (column) => !["parent", "child", "probability", "reversed"].includes(column.key);
   const rank = new Map(payload.names.slice().sort((a, b) => a.localeCompare(b)).map((name, i) => [name, i]));
   const folded = payload.names.map((name) => name.toLowerCase());
   const head = document.querySelector("#edge-table thead tr");
   const body = document.querySelector("#edge-table tbody");
   const more = document.getElementById("more");
-  let sorted = { index: columns.findIndex((column) => column.key === "probability"), descending: true };
+  const uncertain = document.getElementById("uncertain");
+  let sorted = null; // rows come with the most uncertain edges first
   let wanted = "";
   let limit = FIRST_ROWS;
 
+  function classOf(column) {
+    return `${isWord(column) ? "" : "number"} ${isExtra(column) ? "extra" : ""}`.trim();
+  }
+
   columns.forEach((column, index) => {
-    const cell = make("th", undefined, isName(column) || index === status ? "" : "number");
+    const cell = make("th", undefined, classOf(column));
     cell.scope = "col";
     const button = make("button", column.title);
     button.type = "button";
@@ -27,8 +33,7 @@ function makeTable(payload) {
   });
 
   function sortBy(index) {
-    const words = isName(columns[index]) || index === status;
-    const descending = sorted.index === index ? !sorted.descending : !words;
+    const descending = sorted && sorted.index === index ? !sorted.descending : !isWord(columns[index]);
     sorted = { index, descending };
     update();
   }
@@ -46,27 +51,35 @@ function makeTable(payload) {
     return sorted.descending ? -order : order;
   }
 
-  function cellText(column, value, row) {
-    if (isName(column)) return [payload.names[value], "name"];
-    if (value === null) return [status >= 0 ? row[status] : "none", "number word"];
-    if (typeof value === "string") return [value, ""];
-    if (column.key === "probability" || column.key === "reversed") return [probability(value), "number"];
-    return [value === 0 ? "0" : Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3), "number"];
+  function findRows() {
+    const found = rows.filter((row) => folded[row[0]].includes(wanted) || folded[row[1]].includes(wanted));
+    return sorted ? found.sort(compare) : found;
+  }
+
+  function cellText(column, value) {
+    if (isName(column)) return payload.names[value];
+    if (value === null) return "–";
+    if (typeof value === "string") return value;
+    if (column.key === "probability" || column.key === "reversed") return probability(value);
+    return value === 0 ? "0" : Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
   }
 
   function update() {
+    uncertain.setAttribute("aria-pressed", String(sorted === null));
     head.querySelectorAll("th").forEach((cell, index) => {
-      if (index !== sorted.index) cell.removeAttribute("aria-sort");
+      if (!sorted || index !== sorted.index) cell.removeAttribute("aria-sort");
       else cell.setAttribute("aria-sort", sorted.descending ? "descending" : "ascending");
     });
-    const found = rows.filter((row) => folded[row[0]].includes(wanted) || folded[row[1]].includes(wanted)).sort(compare);
+    const found = findRows();
     body.replaceChildren(...found.slice(0, limit).map((row) => {
       const line = make("tr");
-      columns.forEach((column, index) => line.append(make("td", ...cellText(column, row[index], row))));
+      columns.forEach((column, index) => {
+        line.append(make("td", cellText(column, row[index]), isName(column) ? "name" : classOf(column)));
+      });
       return line;
     }));
     const shown = Math.min(limit, found.length);
-    document.getElementById("rows").textContent = `${shown.toLocaleString("en")} of ${found.length.toLocaleString("en")} edges`;
+    document.getElementById("rows").textContent = `${shown.toLocaleString("en")} of ${count(found.length, "edge")}`;
     more.hidden = shown === found.length;
     more.textContent = `Show ${Math.min(MORE_ROWS, found.length - shown).toLocaleString("en")} more`;
   }
@@ -75,13 +88,18 @@ function makeTable(payload) {
     limit += MORE_ROWS;
     update();
   });
+  uncertain.addEventListener("click", () => {
+    sorted = null;
+    update();
+  });
   document.getElementById("filter").addEventListener("input", (event) => {
     wanted = event.target.value.trim().toLowerCase();
     limit = FIRST_ROWS;
     update();
   });
-  const leftOut = document.getElementById("left-out");
-  leftOut.hidden = payload.table.left_out === 0;
-  leftOut.textContent = `${payload.table.left_out.toLocaleString("en")} less probable edges are left out here.`;
+  document.getElementById("save-csv").addEventListener("click", () => {
+    const plain = (value, index) => (isName(columns[index]) ? payload.names[value] : value);
+    saveCsv(columns.map((column) => column.key), findRows().map((row) => row.map(plain)));
+  });
   update();
 }

@@ -66,7 +66,7 @@ def _label(ax: Axes, names: list[str]) -> None:
         ax.set_xticks([])
         ax.set_yticks([])
         return
-    size = float(np.clip(300 / n, 4.5, 9.0))
+    size = float(np.clip(450 / n, 4.5, 9.0))
     ax.set_xticks(range(n), names, rotation=90, fontsize=size)
     ax.set_yticks(range(n), names, fontsize=size)
     ax.tick_params(length=0)

@@ -31,12 +31,11 @@ def running_edges(
     probability = posterior.edge_probabilities.to_numpy()
     chosen = _checked(edges, posterior) if edges is not None else _uncertain(posterior, n_edges)
     ax = axes_for(ax, 7.0, 3.8)
-    draws = posterior.dags()
+    draws = posterior.edge_draws(chosen)
     names = list(posterior.names)
-    counts = np.arange(1, draws.sizes["draw"] + 1)
-    for number, (parent, child) in enumerate(chosen):
+    counts = np.arange(1, draws.shape[-1] + 1)
+    for number, ((parent, child), present) in enumerate(zip(chosen, draws, strict=True)):
         edge = names.index(parent), names.index(child)
-        present = draws.to_numpy()[:, :, *edge]
         colour = colour_of(number)
         label = f"{clip_label(parent, 18)} → {clip_label(child, 18)}"
         for chain, values in enumerate(present):

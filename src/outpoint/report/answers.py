@@ -1,0 +1,122 @@
+"""Two answers of a posterior as short tables: its best DAGs, and the largest causal effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from outpoint.graphs import Dag
+from outpoint.posterior import Posterior
+from outpoint.report.layout import clip_label
+
+N_DAGS = 5
+LEAST_DRAWS = 10
+"""Draws of a DAG from which on its share of them is worth telling."""
+MOST_CHANGES = 8
+"""Differences between two DAGs that are written down; the others are counted."""
+N_EFFECTS = 30
+LEAST_PATH = 0.01
+"""Least probability of a causal path between two variables whose effect is listed."""
+EFFECT_DRAWS = 2000
+EFFECT_BYTES = 2**27
+"""Draws of effects are n² numbers each: with many variables, fewer are drawn."""
+LONGEST_NAME = 24
+
+
+@dataclass(frozen=True)
+class RankedDag:
+    """One of the best DAGs; ``probability`` is None if it is not among the draws."""
+
+    dag: Dag
+    probability: float | None
+    log_score: float
+    changes: str
+    """What distinguishes it from the best one."""
+
+
+@dataclass(frozen=True)
+class EffectRow:
+    """The total effect of one variable on another, in the units of the data."""
+
+    cause: str
+    effect: str
+    probability: float
+    mean: float
+    lower: float
+    upper: float
+    standardized: float
+    """The mean in standard deviations of the effect per standard deviation of the cause."""
+
+
+@dataclass(frozen=True)
+class EffectTable:
+    """The largest effects, how many draws they come from, and the level of their intervals."""
+
+    rows: list[EffectRow]
+    n_draws: int
+    n_pairs: int
+    level: float
+
+
+def list_dags(posterior: Posterior) -> list[RankedDag]:
+    """The best DAG, and those with the largest probabilities.
+
+    A DAG that was drawn a few times only is left out: its share of the draws means little.
+    """
+    best = posterior.map_dag
+    top = posterior.top_dags(N_DAGS + 1)
+    exact = posterior.log_evidence is not None
+    least = 0.0 if exact else LEAST_DRAWS / posterior.log_scores.size
+    found = {
+        dag: (float(probability), float(log_score))
+        for dag, probability, log_score in zip(
+            top["graph"], top["probability"], top["log_score"], strict=True
+        )
+        if probability >= least
+    }
+    probability = found.pop(best, (posterior.map_probability, 0.0))[0]
+    rows = [RankedDag(best, probability, posterior.map_log_score, "")]
+    for dag, (share, log_score) in list(found.items())[: N_DAGS - 1]:
+        rows.append(RankedDag(dag, share, log_score, describe_changes(best, dag)))
+    return rows
+
+
+def describe_changes(best: Dag, other: Dag) -> str:
+    """The edges that ``other`` turns, adds and leaves out."""
+    ours, theirs = set(best.edges), set(other.edges)
+    turned = [(a, b) for a, b in other.edges if (b, a) in ours]
+    added = [edge for edge in other.edges if edge not in ours and edge not in turned]
+    lost = [(a, b) for a, b in best.edges if (a, b) not in theirs and (b, a) not in theirs]
+    parts = [
+        f"{word} {_written(edges)}"
+        for word, edges in (("turns", turned), ("adds", added), ("leaves out", lost))
+        if edges
+    ]
+    return "; ".join(parts)
+
+
+def _written(edges: list[tuple[str, str]]) -> str:
+    names = [[clip_label(name, LONGEST_NAME) for name in edge] for edge in edges[:MOST_CHANGES]]
+    shown = [" → ".join(pair) for pair in names]
+    rest = len(edges) - len(shown)
+    return ", ".join(shown) + (f" and {rest} more" if rest else "")
+
+
+def list_effects(posterior: Posterior) -> EffectTable | None:
+    """The largest effects in standard deviations; None unless the model is linear and Gaussian."""
+    model = posterior.model
+    if model is None:
+        return None
+    n = len(posterior.names)
+    n_draws = max(1, min(EFFECT_DRAWS, EFFECT_BYTES // (4 * n * n)))
+    effects = posterior.causal_effects(n_draws=n_draws)
+    table = effects.table()
+    scale = dict(zip(posterior.names, model.scales.tolist(), strict=True))
+    ratio = [scale[a] / scale[b] for a, b in zip(table["cause"], table["effect"], strict=True)]
+    table["standardized"] = table["mean"] * np.array(ratio)
+    likely = table[table["probability"] >= LEAST_PATH]
+    order = np.argsort(-likely["standardized"].abs().to_numpy(), kind="stable")[:N_EFFECTS]
+    columns = likely.iloc[order][[field.name for field in fields(EffectRow)]]
+    rows = [EffectRow(*row) for row in columns.itertuples(index=False, name=None)]
+    return EffectTable(rows, effects.n_draws, len(likely), effects.level)
