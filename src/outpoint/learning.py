@@ -1,6 +1,8 @@
 """The one function that wires the stages together: data, score, table, engine, posterior."""
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -26,10 +28,33 @@ from outpoint.sampling import (
     sample_posterior,
     workers,
 )
-from outpoint.scores import Knowledge, build_prior, resolve_knowledge, resolve_score
+from outpoint.scores import (
+    CustomScore,
+    Knowledge,
+    LocalScore,
+    build_prior,
+    resolve_knowledge,
+    resolve_score,
+)
 from outpoint.scores.bge import BGeScorer
 
 METHODS = ("auto", "exact", *SAMPLERS)
+
+LIBRARIES = ("numba", "numpy")
+"""Libraries whose versions may change the last digits of a result."""
+
+RECORDED = (
+    "allow_degenerate",
+    "candidates",
+    "chains",
+    "draws",
+    "edge_reversals",
+    "moves",
+    "n_candidates",
+    "start",
+    "warmup",
+)
+"""Options of ``learn`` that decide the result and stand nowhere else in the record of a run."""
 
 
 def learn(
@@ -150,6 +175,7 @@ def learn(
     progress
         Called with a :class:`outpoint.runs.Progress` now and then.
     """
+    given = _given(locals())
     started = perf_counter()
     place = None if out is None else Path(out)
     if place is not None:
@@ -178,6 +204,11 @@ def learn(
         steps, time, until_converged = (
             saved[STOPPING][name] for name in ("steps", "time", "until_converged")
         )
+    stops = {"steps": steps, "time": time, "until_converged": until_converged}
+    stopping = {name: value for name, value in stops.items() if value is not None}
+    if method == "exact":  # nothing but this decides what it computes
+        given = {name: given[name] for name in given if name == "allow_degenerate"}
+        stopping = {}
     options = SamplingOptions(
         sampler=SAMPLERS["mcmc" if method == "exact" else method],
         max_parents=model.max_parents,
@@ -211,6 +242,13 @@ def learn(
             seed=options.seed,
             version=__version__,
             elapsed_seconds=perf_counter() - started,
+            score_settings=_write_score(model.score),
+            knowledge=model.knowledge.as_dict(),
+            options={**given, **stopping},
+            path=dataset.path,
+            reading=dataset.reading,
+            kinds=dataset.kinds,
+            libraries={name: version(name) for name in LIBRARIES},
         )
 
     compute = _sum_over_all if method == "exact" else _sample
@@ -218,6 +256,32 @@ def learn(
     if place is not None:
         write_run(posterior, place, overwrite=True, data=dataset, command=command)
     return posterior
+
+
+def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The options to record that differ from their defaults, as JSON can hold them."""
+    defaults = inspect.signature(learn).parameters
+    given = {}
+    for name in RECORDED:
+        value = arguments[name]
+        if isinstance(value, Dag):
+            value = {"names": list(value.names), "edges": [list(edge) for edge in value.edges]}
+        elif isinstance(value, Mapping):
+            value = {
+                key: list(own) if isinstance(own, Iterable) else float(own)
+                for key, own in value.items()
+            }
+        elif isinstance(value, np.integer):
+            value = int(value)
+        if value is not defaults[name].default and value != defaults[name].default:
+            given[name] = value
+    return given
+
+
+def _write_score(score: LocalScore) -> str:
+    """The score as one would write it; nothing for one that only the user has."""
+    is_ours = type(score).__module__.startswith("outpoint.")
+    return repr(score) if is_ours and not isinstance(score, CustomScore) else ""
 
 
 def _sum_over_all(

@@ -150,9 +150,11 @@ def learn(
     from outpoint.cli.summary import print_summary
     from outpoint.learning import learn as learn_posterior
     from outpoint.posterior import check_writable, summarize
+    from outpoint.preparation import checked_seed
 
     options.check_text(data)
     dataset = reading.load(data)
+    chosen_seed = seed if resume else checked_seed(seed)
     directory = _default_directory(data, resume) if out is None else out
     check_writable(directory, overwrite=overwrite, resume=resume)
     takes_long = dataset.n_nodes > 16 or method not in ("auto", "exact")
@@ -174,13 +176,13 @@ def learn(
             overwrite=overwrite,
             resume=resume,
             max_parents=max_parents,
-            seed=seed,
+            seed=chosen_seed,
             structure_prior=structure_prior,
             knowledge=knowledge,
             edge_prior=edge_prior,
             **options.parse_knowledge(dataset.names, forbid, require, tier, root),
             allow_degenerate=allow_degenerate,
-            command=shlex.join(["outpoint", *sys.argv[1:]]),
+            command=None if resume else _command(chosen_seed),
             progress=progress,
         )
     if json:
@@ -189,6 +191,14 @@ def learn(
         print_summary(posterior, dataset, directory, method)
     if not posterior.is_complete:
         raise Interrupted(directory)
+
+
+def _command(seed: int | None) -> str:
+    """The command line as it makes the same run again, the seed included."""
+    words = [word for word in sys.argv[1:] if word != "--overwrite"]
+    if not any(word == "--seed" or word.startswith("--seed=") for word in words):
+        words += ["--seed", str(seed)]
+    return shlex.join(["outpoint", *words])
 
 
 def _default_directory(data: str, resume: bool) -> Path:

@@ -10,8 +10,8 @@ from rich.text import Text
 from outpoint.cli.text import printable
 from outpoint.data import Dataset
 from outpoint.posterior import Posterior, SampledPosterior
+from outpoint.posterior.again import describe_model
 from outpoint.posterior.files import RUN_FILES
-from outpoint.report.facts import SCORE_NAMES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,15 +35,13 @@ def print_summary(posterior: Posterior, data: Dataset, directory: Path, asked_me
     """Data, model, evidence, strongest edges, verdict, files."""
     console = make_console()
     info = posterior.info
-    score = SCORE_NAMES.get(info.score, info.score)
     why = ""
     if asked_method == "auto":
         few = posterior.log_evidence is not None
         why = f" ({'few enough' if few else 'too many'} variables to sum over all DAGs)"
-    parents = "1 parent" if info.max_parents == 1 else f"{info.max_parents} parents"
     lines = {
         "Data": describe_data(data),
-        "Model": f"{score} score, {info.structure_prior} prior, at most {parents}",
+        "Model": describe_model(info, len(posterior.names)),
         "Method": f"{posterior.method}{why}{_chains(posterior)}{_seconds(info.elapsed_seconds)}",
     }
     best = f"log score {posterior.map_log_score:.4f}"

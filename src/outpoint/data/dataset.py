@@ -43,16 +43,17 @@ class Dataset:
     categorical one the labels, also of levels never observed; left empty, all columns are
     continuous.
 
-    How the data came here takes no part in comparisons: ``source`` says where from; ``reading``
-    holds the options of ``load_dataset`` that make them from there again, and is ``None`` where no
-    such call does, as for data that were built or changed in Python; ``notes`` say what reading had
-    to assume or leave out.
+    How the data came here takes no part in comparisons: ``source`` says where from; ``path`` is
+    what ``load_dataset`` was given, a file or the name of a bundled data set, and ``reading`` holds
+    the options that make the data from there again: ``None`` where no such call does, as for data
+    that were built or changed in Python; ``notes`` say what reading had to assume or leave out.
     """
 
     names: tuple[str, ...]
     values: npt.NDArray[np.float64]
     levels: tuple[Levels | None, ...] = ()
     source: str = "memory"
+    path: str | None = None
     reading: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
 

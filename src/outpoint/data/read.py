@@ -6,6 +6,7 @@ is said at once. The same steps for every source.
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -80,14 +81,15 @@ def load_dataset(
     )
     given = reading.given()
     if isinstance(data, str) and data in bundled.available() and not os.path.isfile(data):
-        data = bundled.load(data)
+        data = replace(bundled.load(data), path=data)
     if isinstance(data, Dataset):
         return _reread(data, reading)
     if isinstance(data, (str, os.PathLike)):
         path = os.path.expanduser(os.fsdecode(data))
         if not os.path.exists(path):
             raise DataError(_no_file_message(path))
-        return _build(source_of_file(Path(path), reading), reading, given)
+        found = _build(source_of_file(Path(path), reading), reading, given)
+        return replace(found, path=path)
     if separator is not None or decimal is not None:
         raise OptionError(
             "separator and decimal apply to files only; leave them out for data in memory."
@@ -107,7 +109,8 @@ def _reread(data: Dataset, reading: Reading) -> Dataset:
     if not given.keys() - {"missing"}:
         return data
     # options on top of others, or of changes in Python, cannot be written as one call
-    return _build(source_of_dataset(data), reading, given if data.reading == {} else None)
+    built = _build(source_of_dataset(data), reading, given if data.reading == {} else None)
+    return replace(built, path=data.path)
 
 
 def _build(source: Source, reading: Reading, given: dict[str, object] | None) -> Dataset:

@@ -102,12 +102,20 @@ class ExactPosterior(Posterior):
     @property
     def verdict(self) -> str:
         """How far the numbers can be trusted, in words."""
-        limit = self.info.max_parents
         return (
-            f"exact: every probability is computed over all DAGs with at most {limit} "
-            f"parent{'s' if limit > 1 else ''} per node; no sampling, nothing to converge "
+            f"exact: every probability is computed over all DAGs{self._limits()}; "
+            f"no sampling, nothing to converge "
             f"(internal checks agree to {max(self.solution.discrepancy, 1e-16):.0e})."
         )
+
+    def _limits(self) -> str:
+        """Which DAGs are meant, if not all."""
+        known = self.info.knowledge
+        says = [] if not known.keys() - {"edge_prior"} else ["that the background knowledge allows"]
+        limit = self.info.max_parents
+        if limit < len(self.names) - 1:
+            says.append(f"with at most {limit} parent{'s' if limit > 1 else ''} per node")
+        return "".join(f" {text}" for text in [" and ".join(says)] if text)
 
     def parent_set_probabilities(
         self, child: str | int, *, at_least: float = 1e-6

@@ -15,6 +15,7 @@ from typing import Any
 
 from outpoint.data import Dataset
 from outpoint.errors import OptionError
+from outpoint.posterior.again import run_again
 from outpoint.posterior.export import format_table
 from outpoint.posterior.posterior import Posterior
 from outpoint.runs import PRIVATE
@@ -34,8 +35,14 @@ def summarize(posterior: Posterior) -> dict[str, Any]:
     return {
         "method": posterior.method,
         "score": info.score,
+        "score_settings": info.score_settings,
         "structure_prior": info.structure_prior,
+        "knowledge": info.knowledge,
+        "options": info.options,
         "data": info.source,
+        "path": info.path,
+        "reading": info.reading,
+        "kinds": dict(zip(posterior.names, info.kinds, strict=False)),
         "data_sha256": info.fingerprint,
         "n_nodes": len(posterior.names),
         "n_observations": info.n_observations,
@@ -50,6 +57,8 @@ def summarize(posterior: Posterior) -> dict[str, Any]:
         "elapsed_seconds": info.elapsed_seconds,
         "seed": info.seed,
         "version": info.version,
+        "libraries": info.libraries,
+        "run_again": run_again(info, posterior.steps_per_chain),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from importlib import import_module
@@ -46,7 +46,13 @@ N_EDGES_IN_NOTEBOOK = 10
 
 @dataclass(frozen=True)
 class RunInfo:
-    """Where a posterior comes from: the data, the model and the run."""
+    """Where a posterior comes from: the data, the model and the run, enough to make it again.
+
+    ``score_settings`` is the score as one would write it, ``knowledge`` that of
+    ``Knowledge.as_dict``, ``options`` those of ``learn`` that differ from their defaults and decide
+    the result. ``path`` and ``reading`` are those of the data set, ``kinds`` its columns' kinds;
+    ``libraries`` has the versions of what computed the numbers.
+    """
 
     source: str
     fingerprint: str
@@ -58,6 +64,13 @@ class RunInfo:
     seed: int
     version: str
     elapsed_seconds: float | None
+    score_settings: str = ""
+    knowledge: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    path: str | None = None
+    reading: dict[str, Any] | None = None
+    kinds: tuple[str, ...] = ()
+    libraries: dict[str, str] = field(default_factory=dict)
 
 
 class Posterior(ABC):
@@ -79,6 +92,11 @@ class Posterior(ABC):
     def method(self) -> str:
         """How the posterior was computed."""
         return self.info.method
+
+    @property
+    def steps_per_chain(self) -> int | None:
+        """Steps that were recorded of each chain; None where there are no chains."""
+        return None
 
     @property
     def edge_probabilities(self) -> pd.DataFrame:

@@ -30,7 +30,7 @@ from outpoint.tables.parent_sets import ParentSets
 if TYPE_CHECKING:
     import xarray as xr
 
-FORMAT = 2
+FORMAT = 3
 KIND = "outpoint posterior"
 SEAL = b"\noutpoint sha256 "
 """What follows is the checksum of all before it; readers of HDF5 do not look beyond the end."""
@@ -155,7 +155,9 @@ def load(path: str | Path) -> Posterior:
         place = place / "posterior.nc"
     dataset = _read(place)
     try:
-        info = RunInfo(**json.loads(dataset.attrs["info"]), elapsed_seconds=seconds)
+        facts = json.loads(dataset.attrs["info"])
+        facts["kinds"] = tuple(facts["kinds"])
+        info = RunInfo(**facts, elapsed_seconds=seconds)
         names = tuple(json.loads(dataset.attrs["names"]))
         read = _sampled if dataset.attrs["posterior"] == "sampled" else _exact
         posterior = read(info, names, dataset)

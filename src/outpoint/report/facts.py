@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from outpoint.posterior import Posterior, SampledPosterior
+from outpoint.posterior.again import describe_knowledge, describe_score
 from outpoint.report.answers import LEAST_DRAWS, RankedDag
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def list_grounds(posterior: Posterior) -> Facts:
     """What the numbers rest on, however well they were computed: for the banner."""
     facts = [
         ("Score", _describe_score(posterior)),
-        ("Prior", PRIORS.get(posterior.info.structure_prior, posterior.info.structure_prior)),
+        ("Prior", _describe_prior(posterior)),
         ("Parents", _describe_limit(posterior)),
         ("Candidates", _describe_candidates(posterior)),
     ]
@@ -70,6 +71,13 @@ def _describe_score(posterior: Posterior) -> str:
     if posterior.model.standardized:
         return f"{name} of standardized columns: units do not matter"
     return f"{name} of the columns as they are: other units can give other edges"
+
+
+def _describe_prior(posterior: Posterior) -> str:
+    """The structure prior, and what the user knew beyond it."""
+    prior = PRIORS.get(posterior.info.structure_prior, posterior.info.structure_prior)
+    known = describe_knowledge(posterior.info)
+    return f"{prior}; with {', '.join(known)}" if known else prior
 
 
 def _describe_limit(posterior: Posterior) -> str:
@@ -117,8 +125,12 @@ def list_settings(posterior: Posterior) -> Facts:
         ("Data", info.source),
         ("SHA-256 of the data", info.fingerprint),
         ("Observations", f"{info.n_observations:,}"),
+        *([("Kinds of columns", _count_kinds(info.kinds))] if info.kinds else []),
         ("Score", _describe_score(posterior)),
+        ("Score in full", describe_score(info)),
         ("Structure prior", info.structure_prior),
+        *((f"Known: {name.replace('_', ' ')}", str(own)) for name, own in info.knowledge.items()),
+        *((f"Option {name}", str(own)) for name, own in info.options.items()),
         ("Most parents of a variable", _describe_limit(posterior)),
         ("Candidate parents", _describe_candidates(posterior)),
         ("Method", info.method),
@@ -130,7 +142,13 @@ def list_settings(posterior: Posterior) -> Facts:
         ("Seed", str(info.seed)),
         *([] if info.elapsed_seconds is None else [("Time", f"{info.elapsed_seconds:.2f} s")]),
         ("Version", f"outpoint {info.version}"),
+        *((f"Version of {name}", number) for name, number in info.libraries.items()),
     ]
+
+
+def _count_kinds(kinds: tuple[str, ...]) -> str:
+    counts = {kind: kinds.count(kind) for kind in sorted(set(kinds))}
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items())
 
 
 def _list_chain_settings(posterior: SampledPosterior) -> Facts:
@@ -176,20 +194,6 @@ def describe_columns(data: Dataset | None) -> Rows:
             text = f"{len(np.unique(values))} levels"
         rows.append([name, kind, text])
     return rows
-
-
-def reproduce(posterior: Posterior) -> str:
-    """Python that makes the same run again, as far as the posterior knows its options."""
-    info = posterior.info
-    options = {"score": info.score, "method": info.method, "max_parents": info.max_parents}
-    if info.structure_prior != "uniform":
-        options["structure_prior"] = info.structure_prior
-    if isinstance(posterior, SampledPosterior):
-        options |= {"chains": posterior.n_chains, "steps": posterior.steps_per_chain}
-        options["draws"] = posterior.log_scores.sizes["draw"]
-    options["seed"] = info.seed
-    written = ", ".join(f"{name}={value!r}" for name, value in options.items())
-    return f"import outpoint as op\npost = op.learn({info.source!r}, {written})"
 
 
 def summarize_diagnostics(posterior: Posterior, frame: pd.DataFrame) -> Facts:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from outpoint.errors import OptionError
 from outpoint.posterior import Posterior
+from outpoint.posterior.again import run_again
 from outpoint.report.answers import list_dags, list_effects
 from outpoint.report.facts import (
     describe_columns,
@@ -28,7 +29,6 @@ from outpoint.report.facts import (
     list_grounds,
     list_settings,
     list_tiles,
-    reproduce,
     summarize_diagnostics,
     summarize_moves,
     write_number,
@@ -108,7 +108,7 @@ def render_report(
         "grounds": list_grounds(posterior),
         "settings": list_settings(posterior),
         "columns": describe_columns(data),
-        "reproduce": command or reproduce(posterior),
+        "reproduce": command or run_again(posterior.info, posterior.steps_per_chain),
         "diagnostics": summarize_diagnostics(posterior, diagnostics),
         "moves": summarize_moves(posterior),
         "heatmap": draw_heatmap(posterior),
