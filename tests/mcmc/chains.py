@@ -44,6 +44,7 @@ class Recipe:
     powers: Sequence[float] = (1.0,)
     sweep: int = 20
     fresh: bool = False  # the last replica is drawn afresh; its power is 0
+    exchanges: int = 0  # of parts of DAGs, between swaps
 
     def plan(self, n: int, thin: int = 1, edge_thin: int = 1) -> Plan:
         shares = [self.moves.get(move, 0.0) for move in MOVES]
@@ -51,7 +52,17 @@ class Recipe:
         cumulative = np.cumsum(shares)
         cumulative[-1] = 1.0
         sizes = partition_size_law(n) if self.fresh else np.zeros((0, 0))
-        return Plan(cumulative, self.block, 0.5, 0.5, self.sweep, sizes, thin, edge_thin)
+        return Plan(
+            cumulative,
+            self.block,
+            full_reversals=0.5,
+            hot_redraws=0.5,
+            sweep=self.sweep,
+            fresh_sizes=sizes,
+            exchanges=self.exchanges,
+            thin=thin,
+            edge_thin=edge_thin,
+        )
 
     def matrix(self, target: Target, power: float = 1.0) -> Floats:
         """The law of one step; hot replicas take short blocks of reversals, or none."""

@@ -225,16 +225,16 @@ def test_a_log_weight_that_never_varies(value):
     [
         ([0.5], 1),
         ([0.0, 0.0, 0.0], 3),
-        ([0.5] * 7, 7),
-        ([0.5] * 8, 8),
-        ([0.5] * 9, 8),
-        ([0.5] * 8 + [0.0], 9),
-        ([1.0, 0.5, 1.0, 0.75, 1.0, 0.0], 4),
-        ([1.0] * 20, 4),
+        ([0.5] * 15, 15),
+        ([0.5] * 16, 16),
+        ([0.5] * 17, 16),
+        ([0.5] * 16 + [0.0], 17),
+        ([1.0, 0.5, 1.0, 0.75, 1.0, 0.0] * 2, 10),
+        ([1.0] * 20, 8),
     ],
 )
 def test_affordable_rung(rejection, rung):
-    assert MOST_BARRIER == 4.0
+    assert MOST_BARRIER == 8.0
     assert affordable_rung(np.array(rejection)) == rung
 
 
