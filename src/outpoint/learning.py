@@ -314,7 +314,7 @@ def _sample(
     report(Progress("scoring parent sets", 0.0))
     with workers(options) as pool:
         saved = {} if options.out is None else saved_arrays(options.out / CHECKPOINT)
-        narrowed = narrow(model, n_candidates, candidates, options.seed, pool, saved)
+        narrowed = narrow(model, n_candidates, candidates, options.seed, pool, saved, report)
         report(Progress("sampling", 0.0))
         own = None if candidates is None else {k: sorted(v) for k, v in candidates.items()}
         facts = {**model.facts, "given candidates": own}

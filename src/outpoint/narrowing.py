@@ -22,7 +22,7 @@ from outpoint.mcmc.samplers.tempered import TemperedChain
 from outpoint.mcmc.settings import Codes
 from outpoint.mcmc.trace import spread_edges
 from outpoint.preparation import Model, checked_count
-from outpoint.runs import CANDIDATES, HOTTEST, START, STARTS
+from outpoint.runs import CANDIDATES, HOTTEST, START, STARTS, Progress, Report
 from outpoint.runs.record import record_chain
 from outpoint.search import default_steps, search_dags
 from outpoint.tables import ScoreTable
@@ -39,9 +39,10 @@ from outpoint.tables.view import view_table
 SEARCH_RUNS = 2
 """Annealing runs over orders."""
 
-QUICK_RUNS = 16
-QUICKER = 16
-"""Runs that are so much shorter: they end near the best DAGs, but not all at the same."""
+QUICK_RUNS = 32
+QUICKER = 8
+"""Runs that are so much shorter: they end near the best DAGs, but not all at the same. As many as
+the replicas of four chains begin with."""
 
 PILOT_CHAINS = 2
 PILOT_WARMUP = 128 * SWEEP
@@ -84,6 +85,7 @@ def narrow(
     seed: int,
     pool: Executor | None = None,
     saved: Mapping[str, NDArray[Any]] | None = None,
+    report: Report = lambda progress: None,
 ) -> Narrowed:
     """Choose candidates, ``n_candidates`` for each node, beginning with ``given`` if there are any.
 
@@ -106,18 +108,19 @@ def narrow(
         starts = saved[STARTS] if len(saved[STARTS]) else None
         return Narrowed(table, model.prior.required, float(saved[HOTTEST][0]), starts, saved[START])
     candidates = stage.choose() if lists is None else lists
-    table = stage.assemble(candidates)
+    table = stage.assemble(candidates, only_winners=n_candidates < n - 1)
+    report(Progress("searching for good DAGs", 0.0))
     required, n_steps = model.prior.required, default_steps(n)
     searched, powers = _search(table, required, seed, SEARCH_RUNS, n_steps)
     if table.is_complete:
         return Narrowed(table, searched[0], 0.0)
     quick, _ = _search(table, required, seed + 1, QUICK_RUNS, n_steps // QUICKER, powers)
     near = np.mean([dag | dag.T for dag in searched + quick], axis=0)
-    if lists is None:
-        table = stage.assemble(stage.choose(near))
+    table = stage.assemble(stage.choose(near) if lists is None else lists)
     dags = searched[:1] + quick
     use = np.zeros_like(near)
     for round_number in range(MOST_ROUNDS):
+        report(Progress("trying candidate parents", round_number / MOST_ROUNDS))
         pilot = _run_pilot(table, dags, model, seed + round_number)
         if pilot.outside.max() < WORTH_IT or round_number == MOST_ROUNDS - 1:
             break
@@ -140,8 +143,8 @@ class _Stage:
             *self._families, self._n_candidates, self._model.prior.required, preferred
         )
 
-    def assemble(self, candidates: Candidates) -> ScoreTable:
-        """The table over these candidates."""
+    def assemble(self, candidates: Candidates, *, only_winners: bool = False) -> ScoreTable:
+        """The table over these candidates; for a search alone, ``only_winners`` may be enough."""
         model = self._model
         return assemble_table(
             model.data.names,
@@ -150,6 +153,7 @@ class _Stage:
             model.prior,
             candidates,
             model.max_parents,
+            only_winners=only_winners,
         )
 
 

@@ -25,7 +25,7 @@ MOST_REPLICAS = 200
 LEAST_REJECTION = 1e-3
 """Keeps powers apart between which every swap was accepted."""
 
-MOST_BARRIER = 8.0
+MOST_BARRIER = 6.0
 """Height of a ladder whose end is chosen by pilots: more would take too long to cross."""
 
 

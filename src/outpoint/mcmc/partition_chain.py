@@ -76,8 +76,8 @@ class Plan(NamedTuple):
     ``sweep`` steps.
     With ``fresh_sizes`` the last replica is drawn afresh before each swap, see
     :func:`~outpoint.mcmc.replicas.draw_partition`; its power must be 0. Between swaps neighbours
-    try ``exchanges`` of parts of their DAGs. A draw is kept every
-    ``thin`` steps, edge probabilities are added every ``edge_thin``.
+    try ``exchanges`` of parts of their DAGs. A draw is kept every ``thin`` steps, edge
+    probabilities are added every ``edge_thin``.
     """
 
     cumulative: NDArray[np.float64]
@@ -245,6 +245,8 @@ def redraw_parents(view, state, work, rng):
 @kernel
 def cross_over(view, replicas, power, upper, n_tries, work, rng):
     """Let two neighbouring replicas exchange parts of DAGs drawn from them; returns how often."""
+    if n_tries == 0:
+        return 0
     view, replicas, work = borrowed(view), borrowed(replicas), borrowed(work)
     scratch = work.crossover
     first, second = scratch.first, scratch.second
