@@ -92,7 +92,7 @@ class ExactPosterior(Posterior):
     @property
     def map_probability(self) -> float:
         """Posterior probability of the most probable DAG."""
-        return float(np.exp(self.map_log_score - self.log_evidence))
+        return float(np.exp(min(self.map_log_score - self.log_evidence, 0.0)))
 
     @property
     def converged(self) -> bool:
@@ -103,9 +103,12 @@ class ExactPosterior(Posterior):
     def verdict(self) -> str:
         """How far the numbers can be trusted, in words."""
         limit = self.info.max_parents
+        which = ""
+        if limit < len(self.names) - 1:
+            which = f" with at most {limit} parent{'s' if limit > 1 else ''} per node"
         return (
-            f"exact: every probability is computed over all DAGs with at most {limit} "
-            f"parent{'s' if limit > 1 else ''} per node; no sampling, nothing to converge "
+            f"exact: every probability is computed over all DAGs{which}; no sampling, nothing to "
+            "converge "
             f"(internal checks agree to {max(self.solution.discrepancy, 1e-16):.0e})."
         )
 
@@ -166,7 +169,7 @@ class ExactPosterior(Posterior):
             np.append(log_scores, self.map_log_score)[None],
         )
         graphs = WeightedGraphs.from_draws(draws)
-        probability = np.exp(graphs.log_scores - self.log_evidence)
+        probability = np.exp(np.minimum(graphs.log_scores - self.log_evidence, 0.0))
         return tabulate_dags(graphs, self.names, n, probability)
 
     def reweighted(self, by: By, n_draws: int | None = None) -> WeightedPosterior:
