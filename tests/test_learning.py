@@ -410,7 +410,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "unknown": ({"required": [("a", "zz")]}, op.OptionError, "'zz'"),
     "tiers of text": ({"tiers": "abcd"}, op.OptionError, "list of lists"),
     "cycle": ({"required": [("a", "b"), ("b", "a")]}, op.OptionError, "cycle"),
-    "memory": ({"memory_limit": 1000}, op.TooLargeError, "fewer variables"),
+    "memory": ({"method": "exact", "memory_limit": 1000}, op.TooLargeError, "fewer variables"),
     "custom nan": (
         {"score": op.CustomScore(lambda v, pa: float("nan"))},
         op.OptionError,
@@ -448,3 +448,23 @@ def test_degenerate_columns_need_consent(column: Any) -> None:
     with pytest.raises(op.DataError, match=r"constant|identical"):
         op.learn(frame)
     assert np.isfinite(op.learn(frame, allow_degenerate=True).log_evidence)
+
+
+def test_too_little_memory_makes_auto_sample() -> None:
+    data = np.random.default_rng(0).normal(size=(30, 3))
+    sampled = op.learn(data, memory_limit=1000, steps=200, chains=2, seed=1)
+    assert sampled.method == "mcmc"
+    assert op.learn(data, memory_limit=4e9).method == "exact"
+    assert op.find_map(data, memory_limit=1000, seed=1).method == "search"
+
+
+def test_options_of_sampling_are_not_ignored_in_silence() -> None:
+    data = np.random.default_rng(0).normal(size=(30, 3))
+    message = "nothing is sampled: steps, n_candidates and time are not used"
+    with pytest.warns(op.IgnoredOptionWarning, match=message) as caught:
+        found = op.learn(data, method="exact", steps=100, n_candidates=2, time="1m", chains=4)
+    assert caught[0].filename == __file__, "the warning points at the call"
+    assert found.log_evidence == op.learn(data, method="exact", seed=3).log_evidence
+    with pytest.warns(op.IgnoredOptionWarning, match="sampled: candidates is not used"):
+        op.learn(data, method="exact", candidates={"x1": ["x2"]})
+    op.learn(data, steps=100, seed=1)  # the options are for the case that "auto" samples

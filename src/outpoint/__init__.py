@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         sample_uniform_dags,
         write_dag,
     )
-    from outpoint.learning import learn, log_score
+    from outpoint.learning import IgnoredOptionWarning, learn, log_score
     from outpoint.mapping import MapResult, find_map
     from outpoint.posterior import (
         ConsensusWarning,
@@ -72,7 +72,7 @@ _HOMES = {
         "sample_uniform_dags",
         "write_dag",
     ),
-    "outpoint.learning": ("learn", "log_score"),
+    "outpoint.learning": ("IgnoredOptionWarning", "learn", "log_score"),
     "outpoint.mapping": ("MapResult", "find_map"),
     "outpoint.posterior": (
         "ConsensusWarning",
@@ -100,6 +100,7 @@ __all__ = [
     "DataError",
     "Dataset",
     "GraphError",
+    "IgnoredOptionWarning",
     "JklScore",
     "Knowledge",
     "LabelledPartition",

@@ -1,8 +1,9 @@
 """The one function that wires the stages together: data, score, table, engine, posterior."""
 
-import inspect
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
+from inspect import signature
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from outpoint import __version__
 from outpoint.data import Dataset, load_dataset
+from outpoint.data.wording import enumerate_items
 from outpoint.errors import GraphError, OptionError
 from outpoint.exact import is_quick, require_feasible, solve
 from outpoint.graphs import Dag
@@ -108,8 +110,9 @@ def learn(
     method
         ``"exact"``: the posterior itself, for up to about 20 variables. ``"mcmc"``: our sampler.
         ``"partition"``, ``"partition+rev"``, ``"structure"``, ``"structure+rev"``: the paper's
-        samplers; ``"order"``: order MCMC, which is biased. ``"auto"`` is exact where that takes
-        seconds and ``"mcmc"`` otherwise.
+        samplers; ``"order"``: order MCMC, which is biased. ``"auto"`` is exact up to 20
+        variables, unless that needs more than ``memory_limit`` or ``moves`` are given, and
+        ``"mcmc"`` otherwise, on every machine.
     max_parents
         Most parents a node may have. By default there is no limit up to 20 variables; beyond, as
         many as can be scored in a second or two, and at least 3. Where not all sets of 4 and more
@@ -118,7 +121,8 @@ def learn(
         Number of chains; recorded steps of each; unrecorded steps before them (a quarter of
         ``steps`` by default); DAGs kept of each chain. By default our sampler takes 20,000 steps,
         and goes on to at most 500,000 until its chains have converged; the others take a million.
-        Not used by ``"exact"``.
+        They and all other options of sampling are not used by exact sums: with
+        ``method="exact"`` an :class:`IgnoredOptionWarning` names those that were given.
     seed
         Seed of all randomness; a fresh one is chosen and recorded if none is given.
     moves
@@ -153,7 +157,8 @@ def learn(
     allow_degenerate
         Go on with constant or identical columns or fewer rows than columns.
     memory_limit
-        Bytes the exact engine may use (default: what is free).
+        Bytes the exact engine may use (default: what is free); ``"auto"`` samples where they are
+        too few.
     time
         How long to sample, in seconds or as ``"90s"``, ``"10m"``, ``"2h"``; ``steps``, if given,
         is then an upper limit, and warming up takes at most a quarter of the time. Draws are
@@ -198,6 +203,19 @@ def learn(
         allow_degenerate=allow_degenerate,
     )
     dataset = model.data
+    if method == "exact":
+        _warn_of_ignored(
+            chains=chains,
+            steps=steps,
+            warmup=warmup,
+            draws=draws,
+            edge_reversals=edge_reversals,
+            start=start,
+            n_candidates=n_candidates,
+            candidates=candidates,
+            time=time,
+            until_converged=until_converged,
+        )
     method = _chosen_method(method, dataset, moves, memory_limit)
     saved = saved_facts(place / CHECKPOINT) if resume and place is not None else None
     if saved is not None and steps is None and time is None and until_converged is None:
@@ -260,7 +278,7 @@ def learn(
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The options to record that differ from their defaults, as JSON can hold them."""
-    defaults = inspect.signature(learn).parameters
+    defaults = signature(learn).parameters
     given = {}
     for name in RECORDED:
         value = arguments[name]
@@ -282,6 +300,29 @@ def _write_score(score: LocalScore) -> str:
     """The score as one would write it; nothing for one that only the user has."""
     is_ours = type(score).__module__.startswith("outpoint.")
     return repr(score) if is_ours and not isinstance(score, CustomScore) else ""
+
+
+class IgnoredOptionWarning(UserWarning):
+    """Options were given that the chosen method does not have."""
+
+
+def _warn_of_ignored(**given: Any) -> None:
+    """Name the options of sampling that differ from their defaults."""
+    defaults = signature(learn).parameters
+    named = [
+        name
+        for name, value in given.items()
+        if value is not defaults[name].default and value != defaults[name].default
+    ]
+    if named:
+        warnings.warn(describe_ignored(named), IgnoredOptionWarning, stacklevel=3)
+
+
+def describe_ignored(names: Sequence[str]) -> str:
+    """A sentence about options that an exact run does not use."""
+    verb = "is" if len(names) == 1 else "are"
+    listed = enumerate_items(names, limit=len(names))
+    return f"the posterior is exact and nothing is sampled: {listed} {verb} not used."
 
 
 def _sum_over_all(
@@ -367,7 +408,8 @@ def _chosen_method(method: str, data: Dataset, moves: Any, memory_limit: float |
     if method not in METHODS:
         raise OptionError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}.")
     if method == "auto":
-        method = "exact" if is_quick(data.n_nodes) and moves is None else "mcmc"
+        is_exact = moves is None and is_quick(data.n_nodes, memory_limit)
+        method = "exact" if is_exact else "mcmc"
     if method == "exact":
         if moves is not None:
             raise OptionError("moves belongs to the partition samplers, not to method 'exact'.")

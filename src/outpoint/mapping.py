@@ -167,7 +167,7 @@ roots, allow_degenerate
         ``"exact"``: dynamic programming over all sets of nodes, up to about 22 variables.
         ``"search"``: repeated annealing runs. ``"hill_climb"``: greedy changes of single edges
         with a tabu list and restarts. ``"auto"`` is exact up to 22 variables and searches beyond,
-        or if ``runs``, ``steps`` or ``space`` are given.
+        or if ``runs``, ``steps`` or ``space`` are given or ``memory_limit`` is too low.
     runs, steps
         Number of runs of a search and steps of each; by default 50 runs (20 beyond 30 variables)
         of order n^2 log n steps. For hill climbing ``runs`` is the number of starts.
@@ -324,8 +324,9 @@ def _chosen_method(method: str, n_nodes: int, is_searched: bool, memory_limit: f
     if method not in METHODS:
         raise OptionError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}.")
     if method == "auto":
-        method = "exact" if is_best_quick(n_nodes) and not is_searched else "search"
-    elif method == "exact":
+        is_exact = not is_searched and is_best_quick(n_nodes, memory_limit)
+        method = "exact" if is_exact else "search"
+    if method == "exact":
         require_best_feasible(n_nodes, memory_limit)
     return method
 

@@ -154,3 +154,21 @@ def test_completion(tmp_path: Path) -> None:
     asked = {"_OUTPOINT_COMPLETE": "complete_bash", "COMP_WORDS": "outpoint e", "COMP_CWORD": "1"}
     words = outpoint(tmp_path, **asked).stdout.split()
     assert words == ["effects", "export"]
+
+
+@pytest.mark.parametrize(
+    ("command", "first"),
+    [
+        ("learn", ["out", "max-parents", "method", "time", "seed", "resume", "overwrite"]),
+        ("map", ["out", "max-parents", "method", "seed"]),
+        ("simulate", ["nodes", "observations", "kind", "seed"]),
+    ],
+)
+def test_common_options_come_first(run: Run, command: str, first: list[str]) -> None:
+    """In a panel before all others, which are named after what they are for."""
+    lines = without_colours(run(command, "--help").out).splitlines()
+    panels = [line.strip("╭╮─ ") for line in lines if line.startswith("╭")]
+    assert panels[:2] == ["Arguments", "Options"]
+    assert panels[-1] == "Output"
+    shown = [line.split()[1] for line in lines if line.startswith("│ --")]
+    assert shown[: len(first) + 1] == [f"--{name}" for name in (*first, "help")]

@@ -47,3 +47,32 @@ def test_hostile_names(run: Run, runs: Runs) -> None:
     assert "a\\x1b[31m\\nb" in out
     rows = strict_json(run(*words, "--json").out)["effects"]
     assert {row["cause"] for row in rows} == set(HOSTILE)
+
+
+def test_a_pair_without_a_path_has_a_dash(run: Run) -> None:
+    """No DAG has a path into a root: there is no mean given a path, and none is shown."""
+    run("learn", "data.csv", "--root", "a", "--root", "c", "--out", "r", "--seed", "1")
+    words = ["effects", "r", "--draws", "50", "--effect", "a", "--seed", "1"]
+    outcome = run(*words, "--out", "e.csv")
+    assert "nan" not in outcome.out
+    lines = outcome.out.splitlines()
+    assert lines[0] == "strongest effects on a"
+    rows = [line.split() for line in lines[2:5]]
+    assert [row[1:] for row in rows] == [
+        ["a", "0.000", "0.000", "0.000", "0.000", "0.000", "-"]
+    ] * 3
+    assert pd.read_csv("e.csv")["effect"].tolist() == ["a"] * 3
+    assert all(
+        row["mean_given_path"] is None for row in strict_json(run(*words, "--json").out)["effects"]
+    )
+
+
+def test_the_title_says_what_is_shown(run: Run, runs: Runs) -> None:
+    def title(*words: str, of: str = str(runs.exact)) -> str:
+        return run("effects", of, "--draws", "20", *words).out.splitlines()[0]
+
+    assert title("--cause", "a") == "strongest effects of a"
+    assert title("--cause", "a", "--effect", "b") == "effect of a on b"
+    run("learn", "boston", "--max-parents", "1", "--out", "r", "-q")
+    assert title(of="r") == "strongest effects (20 of 182 pairs)"
+    assert title("--effect", "medv", of="r") == "strongest effects on medv"

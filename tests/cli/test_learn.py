@@ -100,6 +100,10 @@ def test_printed_summary(run: Run) -> None:
         lines[-1] == "Files     outpoint-run-boston/ (edges.csv, map.dot, posterior.nc, "
         "report.html, summary.json)"
     )
+    assert "uniform prior, no limit on parents\n" in run("learn", "data.csv").out
+    assert (
+        "uniform prior, at most 2 parents\n" in run("learn", "data.csv", "--max-parents", "2").out
+    )
     assert "at most 1 parent\n" in run("learn", "data.csv", "--max-parents", "1").out
     assert all(line == line.rstrip() for line in lines)
     assert "few enough" not in run("learn", "asia", "--method", "exact").out
@@ -464,3 +468,22 @@ def test_progress_goes_to_standard_error(run: Run) -> None:
     assert loud.err == "scoring parent sets ...\nsumming over all DAGs ...\n"
     assert strict_json(loud.out)["n_nodes"] == 17
     assert run("learn", "wide.csv", "--max-parents", "1", "--quiet").err == ""
+
+
+def test_options_that_an_exact_run_ignores_are_named(run: Run) -> None:
+    words = ["learn", "data.csv", "--overwrite", "--out", "run"]
+    sampling = ["--steps", "100", "--time", "1m", "--chains", "4", "--until-converged"]
+    line = (
+        "outpoint: the posterior is exact and nothing is sampled: --chains, --steps, --time and "
+        "--until-converged are not used.\n"
+    )
+    for method in ("auto", "exact"):
+        outcome = run(*words, *sampling, "--method", method)
+        assert (outcome.code, outcome.err) == (0, line)
+    outcome = run(*words, "--candidates", "2", "--json")
+    assert outcome.err.endswith("sampled: --candidates is not used.\n")
+    assert strict_json(outcome.out)["method"] == "exact"
+    assert run(*words).err == ""
+    assert run(*words, *sampling, "--quiet").err == ""
+    sampled = run(*words, "--steps", "100", "--chains", "2", "--method", "mcmc")
+    assert "not used" not in sampled.err

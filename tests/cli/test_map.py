@@ -23,6 +23,7 @@ def test_printed_result(run: Run) -> None:
     lines = outcome.out.splitlines()
     assert lines[0] == "Data      boston: 506 observations of 14 continuous variables"
     assert lines[1] == "Model     BGe score, at most 3 parents"
+    assert "Model     BGe score, no limit on parents\n" in run("map", "data.csv").out
     assert lines[2].startswith("Method    exact, ")
     assert lines[3].startswith("Best DAG  log score -20419.7780, 30 edges, 27 of them")
     arrows = [line.split() for line in lines[4:-1]]

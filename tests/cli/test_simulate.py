@@ -17,7 +17,7 @@ def test_same_as_python(run: Run) -> None:
     assert (outcome.code, outcome.err) == (0, "")
     rng = np.random.default_rng(9)
     dag = op.random_dag(5, rng, max_parents=2)
-    data = op.simulate(dag, 40, rng, kind="gaussian", coefficients=2.0)
+    data = op.simulate(dag, 40, rng, kind="gaussian", coefficients="bounded")
     assert read_dag("s.dot") == dag
     assert op.learn("s.csv").info.fingerprint == data.fingerprint()
     edges = f"s.dot: their DAG, {dag.n_edges} edges"
@@ -60,3 +60,21 @@ def test_writes_into_a_pipe(run: Run, tmp_path: Path) -> None:
     assert outcome.code == 0
     assert read == [run("simulate", "--nodes", "3", "-n", "2", "--seed", "1").out]
     assert Path("pipe").is_fifo()
+
+
+def test_erdos_renyi(run: Run) -> None:
+    words = ["--nodes", "30", "-n", "5", "--law", "erdos_renyi", "--seed", "4", "-o", "s.csv"]
+    run("simulate", *words, "--edge-probability", "0.1", "--truth", "s.dot")
+    rng = np.random.default_rng(4)
+    assert read_dag("s.dot") == op.random_dag(30, rng, law="erdos_renyi", edge_probability=0.1)
+
+
+def test_large_dags_have_values_of_ordinary_size(run: Run) -> None:
+    """A coefficient of 2 everywhere would give standard deviations of more than 10^10."""
+    run("simulate", "--nodes", "60", "-n", "300", "--seed", "1", "-o", "s.csv")
+    spread = pd.read_csv("s.csv").std()
+    assert 0.8 < spread.min() < spread.max() < 2.7  # sqrt(5), and 5 standard errors
+    run(
+        "simulate", "--nodes", "60", "-n", "300", "--seed", "1", "--coefficient", "2", "-o", "t.csv"
+    )
+    assert pd.read_csv("t.csv").std().max() > 1e10

@@ -202,3 +202,26 @@ def test_cycle() -> None:
 
     with pytest.raises(GraphError, match="cycle"):
         simulate(Cycle(), 5, 1)
+
+
+def test_bounded_coefficients_scale_only_what_exceeds_the_bound() -> None:
+    """a -> b -> c, a -> c: b keeps its coefficient of 2; those of c shrink in proportion.
+
+    Then c -> d, a -> d: their covariance, after the shrinking, decides on d.
+    """
+    edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("a", "d")]
+    dag = Dag.from_edges(list("abcd"), edges)
+    n_obs = 40_000
+    values = simulate(dag, n_obs, 1, coefficients="bounded").values
+    a, b, c, d = values.T
+    error = 5 / np.sqrt(n_obs)
+    assert np.polyfit(a, b, 1)[0] == pytest.approx(2, abs=error)
+    of_b, of_a = np.linalg.lstsq(np.column_stack([b, a]), c, rcond=None)[0]
+    # 2 (a + b) has variance 4 (1 + 5 + 2 * 2) = 40, and may have 4
+    expected = 2 / np.sqrt(10)
+    assert of_b == pytest.approx(expected, abs=error)
+    assert of_a == pytest.approx(expected, abs=3 * error)  # a and b are correlated
+    for last in (b, c, d):
+        assert last.var() == pytest.approx(5, rel=5 * np.sqrt(2 / n_obs))
+    tenfold = simulate(dag, n_obs, 1, coefficients="bounded", noise_sd=10).values
+    np.testing.assert_allclose(tenfold, 10 * values)

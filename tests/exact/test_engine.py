@@ -9,7 +9,7 @@ import pytest
 import outpoint as op
 from outpoint import kernels
 from outpoint.errors import TooLargeError
-from outpoint.exact import estimate_memory, is_quick, require_feasible, solve
+from outpoint.exact import estimate_memory, is_best_quick, is_quick, require_feasible, solve
 from tests.exact import problems
 
 PAPER_DATA = os.environ.get("OUTPOINT_PAPER_DATA")
@@ -104,8 +104,32 @@ def test_too_large_is_refused_before_any_work():
     assert estimate_memory(20) < 4e9
     with pytest.raises(TooLargeError, match="fewer variables"):
         require_feasible(200)
-    assert is_quick(14)
-    assert not is_quick(40)
     data = np.random.default_rng(0).normal(size=(300, 200))
     with pytest.raises(TooLargeError):
         op.learn(data, method="exact")
+
+
+def test_the_automatic_choice_depends_on_the_problem_alone(monkeypatch):
+    """Neither one core nor a full memory changes it; a limit that the user gives does."""
+    monkeypatch.setattr("outpoint.exact.feasibility.available_memory", lambda: 1)
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0}, raising=False)
+    assert [is_quick(n) for n in (2, 20, 21, 40)] == [True, True, False, False]
+    assert [is_best_quick(n) for n in (2, 22, 23)] == [True, True, False]
+    assert is_quick(14, estimate_memory(14))
+    assert not is_quick(14, estimate_memory(14) - 1)
+    assert not is_best_quick(14, 1000)
+    with pytest.raises(TooLargeError, match=r"are free: sample it with method='mcmc'"):
+        op.learn(np.random.default_rng(0).normal(size=(30, 3)))
+
+
+def test_log_probabilities_of_parent_sets_are_at_most_zero():
+    """A required edge has probability 1, and rounding must not make it more."""
+    data = op.simulate(op.random_dag(9, 1, max_parents=2), 400, 1)
+    names = data.names
+    posterior = op.learn(data, required=[(names[0], names[1])], roots=[names[0]])
+    assert posterior.solution.log_parent_sets.max() <= 0
+    for child in names:
+        assert all(p <= 1 for _, p in posterior.parent_set_probabilities(child))
+    assert posterior.probability(f"root({names[0]})") <= 1
+    assert posterior.probability(f"{names[0]} -- {names[1]}") <= 1

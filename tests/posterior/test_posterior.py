@@ -191,7 +191,9 @@ def test_diagnostics(posterior: op.Posterior) -> None:
 def test_verdict(posterior: op.Posterior) -> None:
     assert posterior.converged is True
     assert posterior.verdict.startswith("exact: ")
-    assert "at most 4 parents" in posterior.verdict
+    assert "over all DAGs; no sampling" in posterior.verdict
+    limited = op.learn(DATA, max_parents=3)
+    assert "over all DAGs with at most 3 parents per node; no sampling" in limited.verdict
     assert posterior.method == "exact"
 
 

@@ -359,3 +359,23 @@ def test_edge_draws_are_those_of_the_dags(monkeypatch: pytest.MonkeyPatch) -> No
     assert posterior.edge_draws([]).shape == (0, 2, 3)
     with pytest.raises(op.OptionError, match="not one of the variables"):
         posterior.edge_draws([("nobody", "a")])
+
+
+def test_edge_probabilities_are_at_most_one() -> None:
+    """Averages of rounded sums may exceed 1 by some units of the last place; answers do not."""
+    rng = np.random.default_rng(0)
+    first = rng.normal(size=200)
+    data = np.column_stack([first, first + 0.1 * rng.normal(size=200), rng.normal(size=200)])
+    posterior = op.learn(data, method="partition", steps=500, chains=2, seed=1)
+    assert isinstance(posterior, SampledPosterior)
+    rounded = replace(
+        posterior.records[0], edges=np.full_like(posterior.records[0].edges, 1 + 8e-14)
+    )
+    shown = SampledPosterior(
+        posterior.info, posterior.names, posterior.parent_sets, [rounded, rounded]
+    )
+    assert shown.edge_probabilities.to_numpy().max() == 1.0
+    assert shown.diagnostics()["probability"].max() == 1.0
+    a, b = posterior.names[:2]
+    assert shown.probability(f"{a} -- {b}") == 1.0
+    assert shown.probability(f"not {a} -> {b}") == 0.0

@@ -1,6 +1,7 @@
 """CPDAG probabilities and lists of graphs against listing all DAGs."""
 
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import outpoint as op
 from outpoint.errors import OptionError
 from outpoint.graphs import Cpdag, Dag
+from outpoint.graphs.blocks import add_matrices
 from outpoint.posterior import draws as draws_module
 from outpoint.posterior.draws import Draws, WeightedGraphs
 from outpoint.posterior.summaries import average_cpdags, tabulate_cpdags, tabulate_dags
@@ -155,3 +157,23 @@ def test_some_graphs_in_any_order():
     np.testing.assert_array_equal(
         graphs.adjacencies(wanted), random_problem(3).truth.adjacencies[wanted]
     )
+
+
+def test_weighted_means_stay_within_what_they_average() -> None:
+    """Weights that do not add up in floating point give no probability beyond 1."""
+    rng = np.random.default_rng(3)
+    dags = np.zeros((1, 300, 2, 2), dtype=np.bool_)
+    dags[..., 0, 1] = True  # every draw has the edge
+    for _ in range(50):
+        one = WeightedGraphs.from_draws(Draws.from_arrays(dags, np.zeros((1, 300))))
+        graphs = replace(
+            one,
+            first=np.arange(300),
+            which=np.arange(300)[None],
+            log_scores=np.zeros(300),
+            log_weights=rng.normal(size=300),
+        )
+        assert graphs.mean(np.ones(300)) == 1.0
+        assert graphs.mean_matrix(add_matrices)[0, 1] <= 1
+        assert all(matrix.max() <= 1 for matrix in average_cpdags(graphs))
+        assert tabulate_dags(graphs, ("a", "b"), 300)["cumulative"].max() <= 1

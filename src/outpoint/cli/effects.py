@@ -27,14 +27,14 @@ def effects(
     units: Annotated[
         str, typer.Option(metavar="NAME", help="original, or sd: standard deviations.")
     ] = "original",
-    seed: options.PlainSeed = None,
+    seed: options.Seed = None,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             "-o",
             metavar="FILE",
-            help="Write all pairs to this CSV file.",
+            help="Write all pairs, or those of --cause and --effect, to this CSV file.",
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,
@@ -80,7 +80,17 @@ def effects(
         console = make_console()
         shown = table.reindex(table["mean"].abs().sort_values(ascending=False).index)
         shown = shown.sort_values("probability", ascending=False, kind="stable").head(N_SHOWN)
-        print_table(console, shown, "strongest effects")
+        print_table(console, shown, _title(cause, effect, len(shown), len(table)))
         print_line(console, "Verdict", posterior.verdict)
         if out is not None:
             print_line(console, "File", str(out))
+
+
+def _title(cause: str | None, effect: str | None, n_shown: int, n_pairs: int) -> str:
+    """What the table shows, and of how much."""
+    of = "" if cause is None else f" of {cause}"
+    on = "" if effect is None else f" on {effect}"
+    if n_pairs == 1:
+        return f"effect{of}{on}"
+    count = f" ({n_shown} of {n_pairs} pairs)" if n_shown < n_pairs else ""
+    return f"strongest effects{of}{on}{count}"

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -9,14 +10,17 @@ import typer
 
 from outpoint.cli import options
 from outpoint.cli.interruption import Interrupted
-from outpoint.cli.options import MODEL, OUTPUT
+from outpoint.cli.options import OUTPUT
 from outpoint.cli.reading import NO_OPTIONS, Reading, reads_data
 
 SAMPLING = "Sampling (where the posterior is not exact)"
+ONLY_SAMPLED = ("chains", "steps", "warmup", "draws", "time", "until_converged", "candidates")
+"""Options without a meaning for exact sums; workers (--engine) compute scores for them, too."""
 
 
 @reads_data
 def learn(
+    context: typer.Context,
     data: options.Data,
     out: Annotated[
         Path | None,
@@ -25,43 +29,48 @@ def learn(
             "-o",
             metavar="DIRECTORY",
             help="Directory of the run (default: outpoint-run-NAME).",
-            rich_help_panel=OUTPUT,
         ),
     ] = None,
-    overwrite: Annotated[
-        bool,
+    max_parents: options.MaxParents = None,
+    method: Annotated[
+        str,
         typer.Option(
-            "--overwrite", help="Replace an earlier run in --out.", rich_help_panel=OUTPUT
+            metavar="NAME",
+            help="auto: exact up to 20 variables and mcmc, our sampler, beyond; or exact, mcmc, or "
+            "the paper's partition, partition+rev, structure, structure+rev and order (biased).",
         ),
-    ] = False,
+    ] = "auto",
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Sample for 90s, 10m or 2h instead of a number of steps."
+        ),
+    ] = None,
+    seed: options.Seed = None,
     resume: Annotated[
         bool,
         typer.Option(
             "--resume",
             help="Continue the run in --out bit for bit: an interrupted one, or with more --steps "
             "or --time a finished one.",
-            rich_help_panel=OUTPUT,
         ),
     ] = False,
-    quiet: options.Quiet = False,
-    json: Annotated[
+    overwrite: Annotated[
         bool,
-        typer.Option(
-            "--json", help="Print summary.json instead of the summary.", rich_help_panel=OUTPUT
-        ),
+        typer.Option("--overwrite", help="Replace an earlier run in --out."),
     ] = False,
-    method: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="exact; mcmc, our sampler; the paper's partition, partition+rev, structure, "
-            "structure+rev and order (biased); or auto.",
-            rich_help_panel=MODEL,
-        ),
-    ] = "auto",
     score: options.Score = "auto",
-    max_parents: options.MaxParents = None,
-    seed: options.Seed = None,
+    standardize: options.Standardize = False,
+    equivalent_sample_size: options.EquivalentSampleSize = None,
+    allow_degenerate: options.AllowDegenerate = False,
+    structure_prior: options.Prior = "uniform",
+    knowledge: options.KnowledgeFile = None,
+    edge_prior: options.EdgePrior = None,
+    forbid: options.Forbid = None,
+    require: options.Require = None,
+    tier: options.Tier = None,
+    root: options.Root = None,
+    reading: Reading = NO_OPTIONS,
     chains: Annotated[
         int,
         typer.Option(metavar="NUMBER", help="Number of chains.", rich_help_panel=SAMPLING),
@@ -83,14 +92,6 @@ def learn(
             rich_help_panel=SAMPLING,
         ),
     ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Sample for 90s, 10m or 2h instead of a number of steps.",
-            rich_help_panel=SAMPLING,
-        ),
-    ] = None,
     until_converged: Annotated[
         bool | None,
         typer.Option(
@@ -108,6 +109,10 @@ def learn(
             rich_help_panel=SAMPLING,
         ),
     ] = None,
+    draws: Annotated[
+        int,
+        typer.Option(metavar="NUMBER", help="DAGs kept of each chain.", rich_help_panel=SAMPLING),
+    ] = 1000,
     engine: Annotated[
         str,
         typer.Option(
@@ -124,21 +129,13 @@ def learn(
             rich_help_panel=SAMPLING,
         ),
     ] = None,
-    draws: Annotated[
-        int,
-        typer.Option(metavar="NUMBER", help="DAGs kept of each chain.", rich_help_panel=SAMPLING),
-    ] = 1000,
-    standardize: options.Standardize = False,
-    equivalent_sample_size: options.EquivalentSampleSize = None,
-    reading: Reading = NO_OPTIONS,
-    structure_prior: options.Prior = "uniform",
-    knowledge: options.KnowledgeFile = None,
-    edge_prior: options.EdgePrior = None,
-    forbid: options.Forbid = None,
-    require: options.Require = None,
-    tier: options.Tier = None,
-    root: options.Root = None,
-    allow_degenerate: options.AllowDegenerate = False,
+    quiet: options.Quiet = False,
+    json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Print summary.json instead of the summary.", rich_help_panel=OUTPUT
+        ),
+    ] = False,
 ) -> None:
     """Compute the posterior over the DAGs that may have generated DATA.
 
@@ -148,6 +145,7 @@ def learn(
     from outpoint.cli.output import print_json
     from outpoint.cli.progress import RunProgress
     from outpoint.cli.summary import print_summary
+    from outpoint.learning import IgnoredOptionWarning
     from outpoint.learning import learn as learn_posterior
     from outpoint.posterior import check_writable, summarize
     from outpoint.preparation import checked_seed
@@ -158,7 +156,12 @@ def learn(
     directory = _default_directory(data, resume) if out is None else out
     check_writable(directory, overwrite=overwrite, resume=resume)
     takes_long = dataset.n_nodes > 16 or method not in ("auto", "exact")
-    with RunProgress(shown=not quiet and takes_long) as progress, resumable(directory):
+    with (
+        RunProgress(shown=not quiet and takes_long) as progress,
+        resumable(directory),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore", IgnoredOptionWarning)  # said below, by the names used here
         posterior = learn_posterior(
             dataset,
             score=options.parse_score(score, standardize, equivalent_sample_size),
@@ -185,6 +188,8 @@ def learn(
             command=None if resume else _command(chosen_seed),
             progress=progress,
         )
+    if posterior.method == "exact" and not quiet:
+        _tell_ignored(context)
     if json:
         print_json(summarize(posterior))
     elif not quiet:
@@ -199,6 +204,17 @@ def _command(seed: int | None) -> str:
     if not any(word == "--seed" or word.startswith("--seed=") for word in words):
         words += ["--seed", str(seed)]
     return shlex.join(["outpoint", *words])
+
+
+def _tell_ignored(context: typer.Context) -> None:
+    """Name, on standard error, the options given that an exact run does not use."""
+    from outpoint.learning import describe_ignored
+
+    sources = {name: context.get_parameter_source(name) for name in ONLY_SAMPLED}
+    given = [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]
+    if given:
+        flags = [f"--{name.replace('_', '-')}" for name in given]
+        typer.echo(f"outpoint: {describe_ignored(flags)}", err=True)
 
 
 def _default_directory(data: str, resume: bool) -> Path:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from outpoint.cli import options
-from outpoint.cli.options import MODEL, OUTPUT
 from outpoint.cli.reading import NO_OPTIONS, Reading, reads_data
 
 if TYPE_CHECKING:
@@ -28,23 +27,30 @@ def map_command(
             metavar="FILE",
             help="Write the DAG to this file: .dot, .graphml, .csv (adjacency matrix), .bn "
             "(bnlearn) or .dagitty.",
-            rich_help_panel=OUTPUT,
         ),
     ] = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    max_parents: options.MaxParents = None,
     method: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help="exact (up to about 22 variables); search, repeated annealing; hill_climb; "
-            "or auto.",
-            rich_help_panel=MODEL,
+            help="auto: exact up to 22 variables and search beyond; or exact, search (repeated "
+            "annealing) or hill_climb.",
         ),
     ] = "auto",
-    score: options.Score = "auto",
-    max_parents: options.MaxParents = None,
     seed: options.Seed = None,
+    score: options.Score = "auto",
+    standardize: options.Standardize = False,
+    equivalent_sample_size: options.EquivalentSampleSize = None,
+    allow_degenerate: options.AllowDegenerate = False,
+    structure_prior: options.Prior = "uniform",
+    knowledge: options.KnowledgeFile = None,
+    edge_prior: options.EdgePrior = None,
+    forbid: options.Forbid = None,
+    require: options.Require = None,
+    tier: options.Tier = None,
+    root: options.Root = None,
+    reading: Reading = NO_OPTIONS,
     runs: Annotated[
         int | None,
         typer.Option(
@@ -65,17 +71,8 @@ def map_command(
             rich_help_panel=SEARCH,
         ),
     ] = "order",
-    standardize: options.Standardize = False,
-    equivalent_sample_size: options.EquivalentSampleSize = None,
-    reading: Reading = NO_OPTIONS,
-    structure_prior: options.Prior = "uniform",
-    knowledge: options.KnowledgeFile = None,
-    edge_prior: options.EdgePrior = None,
-    forbid: options.Forbid = None,
-    require: options.Require = None,
-    tier: options.Tier = None,
-    root: options.Root = None,
-    allow_degenerate: options.AllowDegenerate = False,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
 ) -> None:
     """Find the best DAG: the one with the highest posterior or penalised likelihood.
 
@@ -142,18 +139,18 @@ def _as_json(result: "MapResult", data: "Dataset") -> dict[str, Any]:
 
 def _print_result(result: "MapResult", data: "Dataset", out: Path | None) -> None:
     """Data, model, score, edges, verdict, file."""
-    from outpoint.cli.summary import describe_data, make_console, print_line
+    from outpoint.cli.summary import describe_data, describe_limit, make_console, print_line
     from outpoint.cli.text import printable
     from outpoint.report.facts import SCORE_NAMES
 
     console = make_console()
     score = SCORE_NAMES.get(result.score, result.score)
-    parents = "1 parent" if result.max_parents == 1 else f"{result.max_parents} parents"
+    limit = describe_limit(result.max_parents, data.n_nodes)
     how = f"{result.method} over {result.space}s" if result.space else result.method
     compelled = set(result.cpdag.directed)
     lines = {
         "Data": describe_data(data),
-        "Model": f"{score} score, at most {parents}",
+        "Model": f"{score} score, {limit}",
         "Method": f"{how}, {result.seconds:.2f} s",
         "Best DAG": f"log score {result.log_score:.4f}, {result.dag.n_edges} edges, "
         f"{len(compelled)} of them with a direction that data can tell (->)",

@@ -1,4 +1,7 @@
-"""Options that several commands share, declared once, and what their text means."""
+"""Options that several commands share, declared once, and what their text means.
+
+In the help the options that most users need come first, without a panel of their own.
+"""
 
 import csv
 from collections.abc import Sequence
@@ -49,14 +52,9 @@ MaxParents = Annotated[
     typer.Option(
         metavar="NUMBER",
         help="Most parents of a node (default: no limit up to 20 variables, 3 to 10 beyond).",
-        rich_help_panel=MODEL,
     ),
 ]
 Seed = Annotated[
-    int | None,
-    typer.Option(metavar="NUMBER", help="Seed of all randomness.", rich_help_panel=MODEL),
-]
-PlainSeed = Annotated[
     int | None,
     typer.Option("--seed", metavar="NUMBER", help="Seed of all randomness."),
 ]

@@ -8,6 +8,8 @@ import typer
 from outpoint.cli import options
 from outpoint.errors import OptionError
 
+RANDOM = "The random DAG"
+VALUES = "The values"
 MOST_NODES = 10_000
 MOST_NUMBERS = 100_000_000
 
@@ -26,6 +28,49 @@ def simulate(
     observations: Annotated[
         int, typer.Option("--observations", "-n", metavar="NUMBER", help="Rows to simulate.")
     ] = 500,
+    kind: Annotated[
+        str, typer.Option(metavar="NAME", help="gaussian or categorical.")
+    ] = "gaussian",
+    seed: options.Seed = None,
+    law: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Law of the random DAG: uniform, paper or erdos_renyi.",
+            rich_help_panel=RANDOM,
+        ),
+    ] = "uniform",
+    max_parents: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER", help="Most parents in the random DAG.", rich_help_panel=RANDOM
+        ),
+    ] = None,
+    edge_probability: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="erdos_renyi: probability of each edge along a random order.",
+            rich_help_panel=RANDOM,
+        ),
+    ] = None,
+    coefficient: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Gaussian: coefficient of every edge (default: 2, and less where the parents of a "
+            "variable would contribute more than twice the standard deviation of the noise).",
+            rich_help_panel=VALUES,
+        ),
+    ] = None,
+    levels: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            help="Categorical: levels of every variable.",
+            rich_help_panel=VALUES,
+        ),
+    ] = 2,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -44,23 +89,6 @@ def simulate(
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,
-    kind: Annotated[
-        str, typer.Option(metavar="NAME", help="gaussian or categorical.")
-    ] = "gaussian",
-    law: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="Law of the random DAG: uniform, paper or erdos_renyi."),
-    ] = "uniform",
-    max_parents: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Most parents in the random DAG.")
-    ] = None,
-    coefficient: Annotated[
-        float, typer.Option(metavar="NUMBER", help="Gaussian: coefficient of every edge.")
-    ] = 2.0,
-    levels: Annotated[
-        int, typer.Option(metavar="NUMBER", help="Categorical: levels of every variable.")
-    ] = 2,
-    seed: options.PlainSeed = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Simulate data from a DAG, given or random.
@@ -81,6 +109,7 @@ def simulate(
     if kind not in ("gaussian", "categorical"):
         raise OptionError(f"--kind is gaussian or categorical, not {kind!r}.")
     _check_files(out, truth)
+    _check_edge_probability(edge_probability, law, is_random=graph is None)
     if nodes is not None:
         _check_size(nodes, observations)
     rng = np.random.default_rng(seed)
@@ -89,13 +118,19 @@ def simulate(
         _check_size(dag.n_nodes, observations)
     else:
         assert nodes is not None
-        dag = random_dag(nodes, rng, law=law, max_parents=max_parents)  # type: ignore[arg-type]
+        dag = random_dag(
+            nodes,
+            rng,
+            law=law,  # type: ignore[arg-type]
+            max_parents=max_parents,
+            edge_probability=edge_probability,
+        )
     data = simulate_data(
         dag,
         observations,
         rng,
         kind=kind,  # type: ignore[arg-type]
-        coefficients=coefficient,
+        coefficients="bounded" if coefficient is None else coefficient,
         levels=levels,
     )
     text = data.to_frame().to_csv(index=False, lineterminator="\n")
@@ -122,6 +157,15 @@ def _check_files(out: Path | None, truth: Path | None) -> None:
         check_suffix(truth)
         if out is not None and out.resolve() == truth.resolve():
             raise OptionError(f"--out and --truth are both {out}: choose two files.")
+
+
+def _check_edge_probability(probability: float | None, law: str, *, is_random: bool) -> None:
+    """It belongs to one law of random DAGs, which needs it."""
+    if not is_random or law != "erdos_renyi":
+        if probability is not None:
+            raise OptionError("--edge-probability belongs to --nodes with --law erdos_renyi.")
+    elif probability is None or not 0 <= probability <= 1:
+        raise OptionError("--law erdos_renyi needs an --edge-probability from 0 to 1.")
 
 
 def _check_size(n_nodes: int, n_obs: int) -> None:

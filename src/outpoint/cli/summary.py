@@ -1,5 +1,6 @@
 """What ``outpoint learn`` shows in the end: a summary that fits a screen."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,13 @@ def describe_data(data: Dataset) -> str:
     return "; ".join([f"{data.source}: {data.describe()}", *data.notes])
 
 
+def describe_limit(max_parents: int, n_nodes: int) -> str:
+    """How many parents a variable may have."""
+    if max_parents >= n_nodes - 1:
+        return "no limit on parents"
+    return "at most 1 parent" if max_parents == 1 else f"at most {max_parents} parents"
+
+
 def _chains(posterior: Posterior) -> str:
     if not isinstance(posterior, SampledPosterior):
         return ""
@@ -81,22 +89,23 @@ def print_line(console: Console, label: str, line: str) -> None:
 
 
 def print_table(console: Console, frame: "pd.DataFrame", title: str) -> None:
-    """A few rows of a table, numbers to three decimals."""
-    console.print(Text(title, "bold"))
+    """A few rows of a table, numbers to three decimals, a dash where there is none."""
+    console.print(Text(printable(title), "bold"))
     table = Table(box=None, pad_edge=False)
     for name in frame.columns:
         table.add_column(
             str(name), justify="left" if frame[name].dtype.kind not in "fi" else "right"
         )
     for row in frame.to_numpy().tolist():
-        table.add_row(
-            *(
-                f"{cell:z.3f}" if isinstance(cell, float) else Text(_clip(str(cell), console.width))
-                for cell in row
-            )
-        )
+        table.add_row(*(_cell(cell, console.width) for cell in row))
     console.print(table)
     console.print()
+
+
+def _cell(value: object, width: int) -> Text:
+    if not isinstance(value, float):
+        return Text(_clip(str(value), width))
+    return Text("-" if math.isnan(value) else f"{value:z.3f}")
 
 
 def _strongest_edges(posterior: Posterior, width: int) -> Table:

@@ -1,8 +1,9 @@
 """Data simulated from a known graph.
 
 Gaussian: every node is a weighted sum of its parents plus independent noise (the paper's
-simulations: weight 2, unit noise). Categorical: every node has a table of probabilities given its
-parents, drawn from a Dirichlet distribution or given.
+simulations: weight 2, unit noise). With the same weight everywhere variances grow exponentially
+along paths; "bounded" coefficients keep them alike in DAGs of any size. Categorical: every node has
+a table of probabilities given its parents, drawn from a Dirichlet distribution or given.
 
 Randomness is consumed in the order of the node numbers, parameters first, then one number per cell,
 so the result does not depend on which of several ancestral orders is used.
@@ -20,7 +21,10 @@ from outpoint.errors import GraphError, OptionError, TooLargeError
 
 FloatArray = npt.NDArray[np.float64]
 Seed = int | np.random.Generator | np.random.SeedSequence | None
-Coefficients = float | tuple[float, float] | FloatArray
+Coefficients = float | tuple[float, float] | FloatArray | Literal["bounded"]
+
+MOST_SIGNAL = 2.0
+"""Bounded coefficients: the parents of a node contribute at most so many times the noise's sd."""
 
 MAX_TABLE_CELLS = 10_000_000
 
@@ -48,10 +52,12 @@ def simulate(
     """Simulate ``n_obs`` rows from ``dag``.
 
     For ``kind="gaussian"``, ``coefficients`` is one number for all edges, an ``(n, n)`` matrix
-    ``[parent, child]``, or a tuple ``(low, high)`` between which the edges draw theirs uniformly;
-    ``noise_sd`` is one number or one per node. For ``kind="categorical"``, ``levels`` is one number
-    of levels or one per node, and the rows of the tables are Dirichlet(``concentration``) draws.
-    ``rng`` is a seed or a NumPy Generator.
+    ``[parent, child]``, a tuple ``(low, high)`` between which the edges draw theirs uniformly, or
+    ``"bounded"``: 2, and less, in proportion, where the parents of a node would together contribute
+    a standard deviation of more than twice the (largest) ``noise_sd``, so that no variance exceeds
+    5 times that of the noise. ``noise_sd`` is one number or one per node. For
+    ``kind="categorical"``, ``levels`` is one number of levels or one per node, and the rows of the
+    tables are Dirichlet(``concentration``) draws. ``rng`` is a seed or a NumPy Generator.
     """
     _validate_n_obs(n_obs)
     generator = np.random.default_rng(rng)
@@ -71,19 +77,22 @@ def _simulate_gaussian(
     noise_sd: float | Sequence[float],
 ) -> Dataset:
     n_nodes = len(dag.names)
-    weights = _draw_weights(dag, coefficients, rng)
+    is_bounded = isinstance(coefficients, str) and coefficients == "bounded"
+    weights = _draw_weights(dag, MOST_SIGNAL if is_bounded else coefficients, rng)
     spread = _numbers(noise_sd, "noise_sd")
     if spread.shape not in ((), (n_nodes,)) or not np.isfinite(spread).all() or (spread < 0).any():
         raise OptionError(
             f"noise_sd must be one number of at least 0, or {n_nodes} of them, one per node."
         )
+    if is_bounded:
+        _bound_weights(dag, weights, np.broadcast_to(spread, n_nodes))
     values = rng.standard_normal((n_obs, n_nodes)) * spread
     with np.errstate(over="ignore", invalid="ignore"):
         for v in _ancestral_order(dag):
             parents = _parents(dag, v)
             values[:, v] += values[:, parents] @ weights[parents, v]
     if not np.isfinite(values).all():
-        raise OptionError("The simulated values overflow; use smaller coefficients.")
+        raise OptionError("The simulated values overflow; use smaller coefficients, or 'bounded'.")
     return Dataset(tuple(dag.names), values, source="simulated")
 
 
@@ -117,6 +126,24 @@ def _draw_weights(
             f"coefficients has an entry for {parent} -> {child}, which is not an edge; set it to 0."
         )
     return given
+
+
+def _bound_weights(dag: DagLike, weights: FloatArray, noise_sd: FloatArray) -> None:
+    """Scale down, in place, the weights of nodes to which their parents would contribute too much.
+
+    Along an ancestral order the covariance matrix, and with it every contribution, is known.
+    """
+    most = MOST_SIGNAL * float(noise_sd.max(initial=0.0))
+    covariance = np.zeros_like(weights)
+    for v in _ancestral_order(dag):
+        parents = _parents(dag, v)
+        with_others = weights[parents, v] @ covariance[parents]
+        signal = math.sqrt(max(float(with_others[parents] @ weights[parents, v]), 0.0))
+        if signal > most:
+            weights[parents, v] *= most / signal
+            with_others *= most / signal
+        covariance[v] = covariance[:, v] = with_others
+        covariance[v, v] = min(signal, most) ** 2 + noise_sd[v] ** 2
 
 
 def draw_tables(

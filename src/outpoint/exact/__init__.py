@@ -5,7 +5,6 @@ from outpoint.exact.engine import ExactSolution, solve
 from outpoint.exact.feasibility import (
     estimate_best_memory,
     estimate_memory,
-    estimate_seconds,
     is_best_quick,
     is_quick,
     require_best_feasible,
@@ -16,7 +15,6 @@ __all__ = [
     "ExactSolution",
     "estimate_best_memory",
     "estimate_memory",
-    "estimate_seconds",
     "find_best",
     "find_optima",
     "is_best_quick",

@@ -120,7 +120,7 @@ def solve(table: ScoreTable, progress: Callable[[float], None] | None = None) ->
         log_evidence,
         np.clip(edges, 0.0, 1.0),
         np.clip(ancestors, 0.0, 1.0),
-        log_parent_sets,
+        np.minimum(log_parent_sets, 0.0, out=log_parent_sets),
         best_adjacency,
         best_log_score,
         discrepancy,

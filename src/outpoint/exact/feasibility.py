@@ -1,17 +1,20 @@
-"""Whether the exact engine fits: its memory and time as functions of the number of nodes."""
+"""Whether the exact engine fits: its memory and time as functions of the number of nodes.
+
+What ``method="auto"`` chooses depends on the problem alone, never on the cores or the free memory
+of the moment: the same command means the same on every machine, and resumes on another.
+"""
 
 import os
 from pathlib import Path
 
 from outpoint.errors import TooLargeError
-from outpoint.kernels import n_threads
 
 MAX_NODES = 28
 MAX_AUTO_BEST_NODES = 22
 """Up to so many nodes the best DAG is found exactly unless something else is asked for."""
 
-AUTO_SECONDS = 30.0
-"""``method="auto"`` is exact while it is expected to take at most this long."""
+MAX_AUTO_NODES = 20
+"""``method="auto"`` is exact up to so many nodes: seconds, and less than 1 GB."""
 
 
 def estimate_memory(n_nodes: int) -> int:
@@ -21,17 +24,9 @@ def estimate_memory(n_nodes: int) -> int:
     return per_parent_set + per_node_set + 150 * 2**20
 
 
-def estimate_seconds(n_nodes: int) -> float:
-    """Rough time of the solution on this machine, from the count of inner operations."""
-    return 9e-9 * 3.0**n_nodes / min(n_threads(), 8) + 0.05
-
-
-def is_quick(n_nodes: int) -> bool:
-    """Whether the exact posterior takes seconds and fits, so that nothing else is needed."""
-    if n_nodes > MAX_NODES or estimate_seconds(n_nodes) > AUTO_SECONDS:
-        return False
-    available = available_memory()
-    return available is None or estimate_memory(n_nodes) < available
+def is_quick(n_nodes: int, memory_limit: float | None = None) -> bool:
+    """Whether the exact posterior takes seconds, so that nothing else is needed."""
+    return n_nodes <= MAX_AUTO_NODES and _is_within(estimate_memory(n_nodes), memory_limit)
 
 
 def require_feasible(n_nodes: int, memory_limit: float | None = None) -> None:
@@ -56,12 +51,15 @@ def estimate_best_memory(n_nodes: int) -> int:
     return (3 * n_nodes + 2) * 8 * 2 ** (n_nodes - 1) + 150 * 2**20
 
 
-def is_best_quick(n_nodes: int) -> bool:
-    """Whether the best DAG is found by dynamic programming within seconds, and it fits."""
+def is_best_quick(n_nodes: int, memory_limit: float | None = None) -> bool:
+    """Whether the best DAG is found by dynamic programming within seconds."""
     if n_nodes > MAX_AUTO_BEST_NODES:
         return False
-    available = available_memory()
-    return available is None or estimate_best_memory(n_nodes) < available
+    return _is_within(estimate_best_memory(n_nodes), memory_limit)
+
+
+def _is_within(needed: int, memory_limit: float | None) -> bool:
+    return memory_limit is None or needed <= memory_limit
 
 
 def require_best_feasible(n_nodes: int, memory_limit: float | None = None) -> None:

@@ -146,12 +146,16 @@ class WeightedGraphs:
         return values
 
     def mean(self, values: Floats) -> float:
-        """The weighted mean of values of the DAGs; exact to the bit where all weigh the same."""
-        return float(self.sums @ values / self.sums.sum())
+        """The weighted mean of values of the DAGs; exact to the bit where all weigh the same.
+
+        Rounding does not take it beyond the values.
+        """
+        return float(np.clip(self.sums @ values / self.sums.sum(), values.min(), values.max()))
 
     def mean_matrix(self, add: Callable[[Booleans, Floats, Floats], None]) -> Floats:
-        """The weighted mean of matrices, accumulated by ``add(dags, weights, total)``."""
-        return np.divide(self.sum_matrices(add, self.sums), self.sums.sum())
+        """The weighted mean of 0/1 matrices, accumulated by ``add(dags, weights, total)``."""
+        means = np.divide(self.sum_matrices(add, self.sums), self.sums.sum())
+        return np.clip(means, 0.0, 1.0)
 
     def sum_matrices(
         self, add: Callable[[Booleans, Floats, Floats], None], weights: Floats

@@ -173,7 +173,7 @@ def sample_effects(
         units=units,
         level=level,
         means=means / used.sum(),
-        paths=paths / used.sum(),
+        paths=np.clip(paths / used.sum(), 0.0, 1.0),
         samples=np.concatenate(draws),
         weights=None if weights is None else np.repeat(used / used.sum(), parameters_per_dag),
     )

@@ -92,7 +92,7 @@ class ExactPosterior(Posterior):
     @property
     def map_probability(self) -> float:
         """Posterior probability of the most probable DAG."""
-        return float(np.exp(self.map_log_score - self.log_evidence))
+        return float(np.exp(min(self.map_log_score - self.log_evidence, 0.0)))
 
     @property
     def converged(self) -> bool:
@@ -174,7 +174,7 @@ class ExactPosterior(Posterior):
             np.append(log_scores, self.map_log_score)[None],
         )
         graphs = WeightedGraphs.from_draws(draws)
-        probability = np.exp(graphs.log_scores - self.log_evidence)
+        probability = np.exp(np.minimum(graphs.log_scores - self.log_evidence, 0.0))
         return tabulate_dags(graphs, self.names, n, probability)
 
     def reweighted(self, by: By, n_draws: int | None = None) -> WeightedPosterior:

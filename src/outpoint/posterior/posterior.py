@@ -317,7 +317,7 @@ class Posterior(ABC):
             return float(self._edges()[feature.parent, feature.child])
         if isinstance(feature, Adjacent):
             edges = self._edges()
-            return float(edges[feature.a, feature.b] + edges[feature.b, feature.a])
+            return min(float(edges[feature.a, feature.b] + edges[feature.b, feature.a]), 1.0)
         if isinstance(feature, Not):
             opposite = self._known(feature.part)
             return None if opposite is None else 1 - opposite

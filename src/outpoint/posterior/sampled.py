@@ -81,7 +81,8 @@ class SampledPosterior(Posterior):
         """Edge probabilities of each chain (chain, parent, child)."""
         edges = spread_edges(np.stack([record.edges for record in self.records]), self.candidates)
         outside = [record.outside_edges for record in self.records]
-        return edges + np.stack(outside) if outside[0].size else edges
+        sums = edges + np.stack(outside) if outside[0].size else edges
+        return np.clip(sums, 0.0, 1.0)  # averages of rounded sums
 
     @property
     def map_dag(self) -> Dag:

@@ -24,7 +24,7 @@ def average_cpdags(graphs: WeightedGraphs) -> tuple[Floats, Floats]:
     for part, dags in graphs.blocks():
         add_cpdags(compute_cpdags(dags), graphs.sums[part], compelled, undirected)
     total = graphs.sums.sum()
-    return np.divide(compelled, total), np.divide(undirected, total)
+    return np.clip(compelled / total, 0.0, 1.0), np.clip(undirected / total, 0.0, 1.0)
 
 
 def average_blankets(graphs: WeightedGraphs) -> Floats:
@@ -84,7 +84,7 @@ def _table(
         {
             "graph": pd.Series(list(graphs), dtype=object),
             "probability": probability,
-            "cumulative": np.cumsum(probability),
+            "cumulative": np.minimum(np.cumsum(probability), 1.0),
             "log_score": log_score,
         }
     )
