@@ -128,7 +128,7 @@ def learn(
         int,
         typer.Option(metavar="NUMBER", help="DAGs kept of each chain.", rich_help_panel=SAMPLING),
     ] = 1000,
-    standardize: options.Standardize = False,
+    raw_units: options.RawUnits = False,
     equivalent_sample_size: options.EquivalentSampleSize = None,
     reading: Reading = NO_OPTIONS,
     structure_prior: options.Prior = "uniform",
@@ -155,11 +155,12 @@ def learn(
     dataset = reading.load(data)
     directory = _default_directory(data, resume) if out is None else out
     check_writable(directory, overwrite=overwrite, resume=resume)
+    chosen = options.parse_score(score, raw_units, equivalent_sample_size)
     takes_long = dataset.n_nodes > 16 or method not in ("auto", "exact")
     with RunProgress(shown=not quiet and takes_long) as progress, resumable(directory):
         posterior = learn_posterior(
             dataset,
-            score=options.parse_score(score, standardize, equivalent_sample_size),
+            score=chosen,
             method=method,
             chains=chains,
             steps=steps,
@@ -186,7 +187,7 @@ def learn(
     if json:
         print_json(summarize(posterior))
     elif not quiet:
-        print_summary(posterior, dataset, directory, method)
+        print_summary(posterior, dataset, chosen, directory, method)
     if not posterior.is_complete:
         raise Interrupted(directory)
 

@@ -65,7 +65,7 @@ def map_command(
             rich_help_panel=SEARCH,
         ),
     ] = "order",
-    standardize: options.Standardize = False,
+    raw_units: options.RawUnits = False,
     equivalent_sample_size: options.EquivalentSampleSize = None,
     reading: Reading = NO_OPTIONS,
     structure_prior: options.Prior = "uniform",
@@ -90,11 +90,12 @@ def map_command(
     check_file(out)
     if out is not None:
         check_suffix(out)
+    chosen = options.parse_score(score, raw_units, equivalent_sample_size)
     takes_long = dataset.n_nodes > 20 or method not in ("auto", "exact")
     with RunProgress(shown=not quiet and takes_long) as progress:
         result = find_map(
             dataset,
-            score=options.parse_score(score, standardize, equivalent_sample_size),
+            score=chosen,
             method=method,
             max_parents=max_parents,
             runs=runs,
@@ -113,7 +114,7 @@ def map_command(
     if json:
         print_json(_as_json(result, dataset))
     elif not quiet:
-        _print_result(result, dataset, out)
+        _print_result(result, dataset, chosen, out)
 
 
 def _as_json(result: "MapResult", data: "Dataset") -> dict[str, Any]:
@@ -140,7 +141,7 @@ def _as_json(result: "MapResult", data: "Dataset") -> dict[str, Any]:
     }
 
 
-def _print_result(result: "MapResult", data: "Dataset", out: Path | None) -> None:
+def _print_result(result: "MapResult", data: "Dataset", chosen: object, out: Path | None) -> None:
     """Data, model, score, edges, verdict, file."""
     from outpoint.cli.summary import describe_data, make_console, print_line
     from outpoint.cli.text import printable
@@ -152,7 +153,7 @@ def _print_result(result: "MapResult", data: "Dataset", out: Path | None) -> Non
     how = f"{result.method} over {result.space}s" if result.space else result.method
     compelled = set(result.cpdag.directed)
     lines = {
-        "Data": describe_data(data),
+        "Data": describe_data(data, chosen),
         "Model": f"{score} score, at most {parents}",
         "Method": f"{how}, {result.seconds:.2f} s",
         "Best DAG": f"log score {result.log_score:.4f}, {result.dag.n_edges} edges, "

@@ -12,6 +12,7 @@ from outpoint.data import Dataset
 from outpoint.posterior import Posterior, SampledPosterior
 from outpoint.posterior.files import RUN_FILES
 from outpoint.report.facts import SCORE_NAMES
+from outpoint.scores import note_units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,19 +32,21 @@ def make_console() -> Console:
     return console
 
 
-def print_summary(posterior: Posterior, data: Dataset, directory: Path, asked_method: str) -> None:
+def print_summary(
+    posterior: Posterior, data: Dataset, score: object, directory: Path, asked_method: str
+) -> None:
     """Data, model, evidence, strongest edges, verdict, files."""
     console = make_console()
     info = posterior.info
-    score = SCORE_NAMES.get(info.score, info.score)
+    name = SCORE_NAMES.get(info.score, info.score)
     why = ""
     if asked_method == "auto":
         few = posterior.log_evidence is not None
         why = f" ({'few enough' if few else 'too many'} variables to sum over all DAGs)"
     parents = "1 parent" if info.max_parents == 1 else f"{info.max_parents} parents"
     lines = {
-        "Data": describe_data(data),
-        "Model": f"{score} score, {info.structure_prior} prior, at most {parents}",
+        "Data": describe_data(data, score),
+        "Model": f"{name} score, {info.structure_prior} prior, at most {parents}",
         "Method": f"{posterior.method}{why}{_chains(posterior)}{_seconds(info.elapsed_seconds)}",
     }
     best = f"log score {posterior.map_log_score:.4f}"
@@ -60,9 +63,10 @@ def print_summary(posterior: Posterior, data: Dataset, directory: Path, asked_me
     print_line(console, "Files", f"{directory}/ ({', '.join(RUN_FILES)})")
 
 
-def describe_data(data: Dataset) -> str:
-    """Source, size, kinds of columns, and what reading them had to assume or leave out."""
-    return "; ".join([f"{data.source}: {data.describe()}", *data.notes])
+def describe_data(data: Dataset, score: object) -> str:
+    """Source, size, kinds of columns, and what reading them or their raw units bring with them."""
+    notes = (*data.notes, *note_units(score, data))
+    return "; ".join([f"{data.source}: {data.describe()}", *notes])
 
 
 def _chains(posterior: Posterior) -> str:
