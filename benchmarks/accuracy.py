@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 import outpoint as op
-from benchmarks.problems import alarm, gaussian
+from benchmarks.problems import PAPER_SCORE, alarm, gaussian
 from outpoint.mcmc import SAMPLERS
 from outpoint.runs import Progress
 
@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> None:
     ]
     print("data      method         seconds  median   worst  stuck")
     for label, data, max_parents in problems:
-        exact = op.learn(data, method="exact", max_parents=max_parents, seed=0)
+        exact = op.learn(data, PAPER_SCORE, method="exact", max_parents=max_parents, seed=0)
         for method in methods:
             runs = [_run(data, max_parents, method, seed) for seed in range(n_seeds)]
             errors = [np.abs(edges - exact.edge_probabilities.values).max() for edges, _ in runs]
@@ -52,6 +52,7 @@ def _run(
 
     posterior = op.learn(
         data,
+        PAPER_SCORE if data.is_continuous else "auto",
         method=method,
         max_parents=max_parents,
         seed=seed,

@@ -6,9 +6,9 @@ import time
 import numpy as np
 
 import outpoint as op
-from benchmarks.problems import gaussian
+from benchmarks.problems import PAPER_SCORE, gaussian
 from outpoint.exact import solve
-from outpoint.scores import BGe, build_prior
+from outpoint.scores import build_prior
 from outpoint.tables import build_table
 
 
@@ -33,7 +33,7 @@ def _measure(data: op.Dataset, max_parents: int, n_draws: int) -> tuple[float, f
     start = time.perf_counter()
     table = build_table(
         data.names,
-        BGe().bind(data),
+        PAPER_SCORE.bind(data),
         build_prior(data.names),
         max_parents=max_parents,
         n_candidates=data.n_nodes - 1,

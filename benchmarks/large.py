@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import outpoint as op
-from benchmarks.problems import gaussian, paper_data
+from benchmarks.problems import PAPER_SCORE, gaussian, paper_data
 
 PARTS = ("restricted", "random", "networks", "sizes")
 RESTRICTED = (("boston", 3, 4), ("boston", 3, 6), (18, 5, 8), (18, 5, 10), (20, 5, 8), (20, 5, 10))
@@ -47,12 +47,13 @@ def _restricted(n_seeds: int, *, at_random: bool) -> None:
     print("data      candidates  seed  seconds  steps    error   verdict")
     for which, max_parents, n_candidates in RESTRICTED:
         data = op.datasets.boston() if which == "boston" else gaussian(which, 200, 5)
-        exact = op.learn(data, method="exact", max_parents=max_parents, seed=0)
+        exact = op.learn(data, PAPER_SCORE, method="exact", max_parents=max_parents, seed=0)
         for seed in range(n_seeds):
             given = _any_candidates(data, n_candidates, seed) if at_random else None
             begun = time.perf_counter()
             post = op.learn(
                 data,
+                PAPER_SCORE,
                 method="mcmc",
                 max_parents=max_parents,
                 n_candidates=n_candidates,
@@ -89,7 +90,7 @@ def _networks(n_seeds: int, only: list[str]) -> None:
         name = f"gaussian {n_nodes}"
         if not only or name in only:
             data, dag = sparse_gaussian(n_nodes, 1)
-            _compare_seeds(name, data, n_seeds, dag, structure_prior="fair")
+            _compare_seeds(name, data, n_seeds, dag, score=PAPER_SCORE, structure_prior="fair")
 
 
 def _compare_seeds(
@@ -145,7 +146,13 @@ def _sizes() -> None:
         begun = time.perf_counter()
         steps = 20_000 if n_nodes <= 100 else 4_000
         post = op.learn(
-            data, method="mcmc", structure_prior="fair", seed=1, steps=steps, progress=note
+            data,
+            PAPER_SCORE,
+            method="mcmc",
+            structure_prior="fair",
+            seed=1,
+            steps=steps,
+            progress=note,
         )
         seconds = ends[-1] - ends[0]
         done = post.n_chains * 1.25 * steps

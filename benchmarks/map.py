@@ -13,7 +13,7 @@ import numpy as np
 
 import outpoint as op
 from benchmarks.large import sparse_gaussian
-from benchmarks.problems import alarm, gaussian, paper_data, with_observed_levels
+from benchmarks.problems import PAPER_SCORE, alarm, gaussian, paper_data, with_observed_levels
 from outpoint.data import load_dataset
 
 PARTS = ("proven", "networks")
@@ -46,15 +46,18 @@ def _proven(n_seeds: int, labels: list[str]) -> None:
     ]
     print("data      method         seeds  found  runs found  seconds   worst   bound     gap")
     for name, data, max_parents in problems:
-        exact = op.find_map(data, method="exact", max_parents=max_parents)
-        exact = op.find_map(data, method="exact", max_parents=max_parents)  # after compilation
+        exact = op.find_map(data, PAPER_SCORE, method="exact", max_parents=max_parents)
+        exact = op.find_map(
+            data, PAPER_SCORE, method="exact", max_parents=max_parents
+        )  # after compilation
         print(f"{name:<9} {'exact':<13} {1:>6}  {1:>5}  {'':10}  {exact.seconds:7.2f}", flush=True)
         for label in labels:
             options, share = METHODS[label]
-            op.find_map(data, max_parents=max_parents, seed=0, **options)  # compiles
+            op.find_map(data, PAPER_SCORE, max_parents=max_parents, seed=0, **options)  # compiles
             seeds = range(1, 1 + max(1, int(n_seeds * share)))
             results = [
-                op.find_map(data, max_parents=max_parents, seed=seed, **options) for seed in seeds
+                op.find_map(data, PAPER_SCORE, max_parents=max_parents, seed=seed, **options)
+                for seed in seeds
             ]
             _print_row(name, label, results, exact.log_score)
 
@@ -72,10 +75,11 @@ def _networks(n_seeds: int) -> None:
     print("data                         seeds  best score    runs found  seconds  processor    gap")
     for name, data in problems.items():
         max_parents = 3 if data.is_categorical else None
-        op.find_map(data, runs=1, steps=1000, max_parents=max_parents, **options)  # compiles
+        score = "auto" if data.is_categorical else PAPER_SCORE
+        op.find_map(data, score, runs=1, steps=1000, max_parents=max_parents, **options)  # compiles
         begun = time.process_time()
         results = [
-            op.find_map(data, max_parents=max_parents, seed=seed, **options)
+            op.find_map(data, score, max_parents=max_parents, seed=seed, **options)
             for seed in range(1, 1 + n_seeds)
         ]
         processor = (time.process_time() - begun) / n_seeds

@@ -12,6 +12,9 @@ import numpy as np
 import outpoint as op
 from outpoint.data import load_dataset
 
+PAPER_SCORE = op.BGe(standardize=False)
+"""BGe of raw columns: comparisons with the paper's numbers, and with other programs, need it."""
+
 
 def paper_data(name: str) -> Path | None:
     """A file of the paper's data, if they are here."""

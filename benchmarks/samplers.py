@@ -9,9 +9,9 @@ import time
 import numpy as np
 
 import outpoint as op
-from benchmarks.problems import gaussian
+from benchmarks.problems import PAPER_SCORE, gaussian
 from outpoint.mcmc import Settings, make_chain
-from outpoint.scores import BGe, build_prior
+from outpoint.scores import build_prior
 from outpoint.tables import build_table
 from outpoint.tables.view import TableView, view_table
 
@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> None:
 def _view(data: op.Dataset, max_parents: int, n_candidates: int | None = None) -> TableView:
     table = build_table(
         data.names,
-        BGe().bind(data),
+        PAPER_SCORE.bind(data),
         build_prior(data.names),
         max_parents=max_parents,
         n_candidates=n_candidates,

@@ -87,11 +87,12 @@ def test_knowledge_as_one_value(tmp_path: Path) -> None:
 
 
 def test_the_exact_result() -> None:
-    result = op.find_map("boston", max_parents=3, seed=3)
+    raw = op.BGe(standardize=False)
+    result = op.find_map("boston", raw, max_parents=3, seed=3)
     assert (result.method, result.hits, result.runs, result.miss_probability) == ("exact", 1, 1, 0)
     assert result.is_proven
     assert result.log_score == pytest.approx(-20419.778010134, abs=1e-6)
-    assert result.dag.is_equivalent(op.learn("boston", max_parents=3).map_dag)
+    assert result.dag.is_equivalent(op.learn("boston", raw, max_parents=3).map_dag)
     assert result.cpdag == result.dag.cpdag()
     assert result.verdict.startswith("This is the best DAG")
     assert (result.score, result.max_parents, result.seed) == ("bge", 3, 3)

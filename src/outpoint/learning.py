@@ -2,11 +2,12 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -298,8 +299,14 @@ def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _write_score(score: LocalScore) -> str:
     """The score as one would write it; nothing for one that only the user has."""
-    is_ours = type(score).__module__.startswith("outpoint.")
-    return repr(score) if is_ours and not isinstance(score, CustomScore) else ""
+    kind = type(score)
+    if not kind.__module__.startswith("outpoint.") or isinstance(score, CustomScore):
+        return ""
+    settings = {
+        own.name: (getattr(score, own.name), own.default) for own in fields(cast(Any, kind))
+    }
+    given = [f"{name}={value!r}" for name, (value, usual) in settings.items() if value != usual]
+    return f"{kind.__name__}({', '.join(given)})"
 
 
 class IgnoredOptionWarning(UserWarning):

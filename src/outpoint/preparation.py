@@ -14,6 +14,7 @@ from outpoint.scores import (
     LocalScore,
     StructurePrior,
     build_prior,
+    note_units,
     resolve_score,
 )
 from outpoint.tables import ScoreTable, build_table, check_max_parents
@@ -40,6 +41,11 @@ class Model:
             "structure prior": self.structure_prior,
             "max_parents": self.max_parents,
         }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What reading the data had to assume, and what the score makes of their units."""
+        return (*self.data.notes, *note_units(self.score, self.data))
 
     def tabulate(
         self,

@@ -150,13 +150,13 @@ BAD_OPTIONS = {
         ["--score", "bge", "--equivalent-sample-size", "1"],
         ["--equivalent-sample-size belongs to the score bdeu"],
     ),
-    "standardised bdeu": (
-        ["asia", "--score", "bdeu", "--standardize"],
-        ["--standardize belongs to the score bge"],
+    "raw units of bdeu": (
+        ["asia", "--score", "bdeu", "--raw-units"],
+        ["--raw-units belongs to the score bge"],
     ),
     "both settings": (
-        ["asia", "--equivalent-sample-size", "1", "--standardize"],
-        ["--standardize belongs to bge", "--equivalent-sample-size to bdeu"],
+        ["asia", "--equivalent-sample-size", "1", "--raw-units"],
+        ["--raw-units belongs to bge", "--equivalent-sample-size to bdeu"],
     ),
     "too many for exact": (["wide.csv", "--method", "exact"], ["40 variables", "22"]),
     "unknown option": (["--colour"], ["no such option", "--colour", "learn --help"]),

@@ -78,7 +78,7 @@ def test_help_names_every_option(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     out = without_colours(run("learn", "-h").out)
     for option in (
         *("--out", "--overwrite", "--quiet", "--json", "--method", "--score", "--max-parents"),
-        *("--seed", "--standardize", "--equivalent-sample-size", "--separator"),
+        *("--seed", "--raw-units", "--equivalent-sample-size", "--separator"),
         *("--columns", "--drop", "--categorical", "--continuous", "--discretize", "--decimal"),
         *("--missing", "--structure-prior", "--knowledge", "--edge-prior", "--forbid"),
         *("--require", "--tier", "--root", "--allow-degenerate"),

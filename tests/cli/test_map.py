@@ -18,7 +18,7 @@ def map_json(run: Run, *words: str) -> dict:
 
 
 def test_printed_result(run: Run) -> None:
-    outcome = run("map", "boston", "--max-parents", "3")
+    outcome = run("map", "boston", "--max-parents", "3", "--raw-units")
     assert (outcome.code, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
     assert lines[0] == "Data      boston: 506 observations of 14 continuous variables"
@@ -27,7 +27,7 @@ def test_printed_result(run: Run) -> None:
     assert lines[2].startswith("Method    exact, ")
     assert lines[3].startswith("Best DAG  log score -20419.7780, 30 edges, 27 of them")
     arrows = [line.split() for line in lines[4:-1]]
-    best = op.find_map("boston", max_parents=3).dag
+    best = op.find_map("boston", op.BGe(standardize=False), max_parents=3).dag
     assert [(a, b) for a, _, b in arrows] == list(best.edges)
     directed = [(a, b) for a, arrow, b in arrows if arrow == "->"]
     assert directed == [edge for edge in best.edges if edge in best.cpdag().directed]
@@ -64,7 +64,7 @@ OPTIONS = {
     "space": (["--space", "partition"], {"space": "partition"}),
     "steps": (["--steps", "300"], {"steps": 300}),
     "score": (["--score", "bic"], {"score": "bic"}),
-    "standardize": (["--standardize"], {"score": op.BGe(standardize=True)}),
+    "raw units": (["--raw-units"], {"score": op.BGe(standardize=False)}),
     "parents": (["--max-parents", "1"], {"max_parents": 1}),
     "prior": (["--structure-prior", "fair"], {"structure_prior": "fair"}),
     "edge prior": (["--edge-prior", "0.01"], {"edge_prior": 0.01}),

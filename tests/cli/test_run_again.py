@@ -18,12 +18,11 @@ WORDS = {
 
 
 @pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
-def test_from_the_command_line(run: Run, monkeypatch: pytest.MonkeyPatch, words):
+def test_from_the_command_line(run: Run, words: list[str]) -> None:
     table(Path("data.csv"))
     drop = [] if "--columns" in words else ["--drop", "row"]
-    line = ["learn", "data.csv", *drop, *words, "--out", "first", "--overwrite"]
-    monkeypatch.setattr("sys.argv", ["outpoint", *line])
-    outcome = run(*line, "-q")
+    line = ["learn", "data.csv", *drop, *words, "-q", "--out", "first", "--overwrite"]
+    outcome = run(*line)
     assert (outcome.code, outcome.err) == (0, "")
     first = op.load("first")
     summary = json.loads(Path("first/summary.json").read_text(encoding="utf-8"))
@@ -33,6 +32,6 @@ def test_from_the_command_line(run: Run, monkeypatch: pytest.MonkeyPatch, words)
     shown = shlex.join(["outpoint", *line[:-1], "--seed", str(first.info.seed)])
     assert shown.replace("'", "&#39;").replace(">", "&gt;") in page
     again = [word if word != "first" else "second" for word in line]
-    outcome = run(*again, "--seed", str(first.info.seed), "-q")
+    outcome = run(*again, "--seed", str(first.info.seed))
     assert (outcome.code, outcome.err) == (0, "")
     assert_same(first, op.load("second"))

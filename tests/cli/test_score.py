@@ -11,7 +11,7 @@ from tests.cli.conftest import KNOWN, TRUTH, Run, check_schema, strict_json
 
 OPTIONS = {
     "default": ([], {}),
-    "standardize": (["--standardize"], {"score": op.BGe(standardize=True)}),
+    "raw units": (["--raw-units"], {"score": op.BGe(standardize=False)}),
     "edge prior": (["--edge-prior", "0.1"], {"edge_prior": 0.1}),
     "knowledge": (["--knowledge", "known.toml"], {"knowledge": KNOWN}),
     "fair": (["--structure-prior", "fair"], {"structure_prior": "fair"}),

@@ -49,7 +49,7 @@ def gaussian(n: int = 5, *, seed: int = 1, max_parents: int | None = None, **pri
     rng = np.random.default_rng(seed)
     dag = op.random_dag(n, rng, names=names_of(n))
     data = op.simulate(dag, 60, rng, coefficients=(0.3, 1.0))
-    return _problem(op.BGe().bind(data), data.names, max_parents, **prior)
+    return _problem(op.BGe(standardize=False).bind(data), data.names, max_parents, **prior)
 
 
 def categorical(n: int = 5, *, seed: int = 2, max_parents: int | None = None, **prior) -> Problem:

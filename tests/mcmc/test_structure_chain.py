@@ -174,7 +174,7 @@ def wide_view(n: int) -> TableView:
     data = op.simulate(op.random_dag(n, rng), 100, rng)
     table = build_table(
         data.names,
-        op.BGe().bind(data),
+        op.BGe(standardize=False).bind(data),
         build_prior(data.names, max_parents=2),
         max_parents=2,
         n_candidates=6,

@@ -20,9 +20,10 @@ from tests.scores.helpers import all_families, categorical, continuous, dependen
 ALPHA_W = {3: 5.0, 4: 6.0}  # n + alpha_mu + 1
 
 
-def model_of(values, **settings):
+def model_of(values, *, standardize=False, **settings):
     data = continuous(values)
-    return GaussianModel.from_scorer(BGe(**settings).bind(data), data.names)
+    score = BGe(standardize=standardize, **settings)
+    return GaussianModel.from_scorer(score.bind(data), data.names)
 
 
 def plain_matrix(values):
@@ -233,7 +234,7 @@ def test_draws_of_a_posterior(method, reference):
     spread = np.sqrt(np.tensordot(posterior.probabilities, (by_dag - expected) ** 2, axes=1))
     learned = op.learn(
         continuous(VALUES),
-        "bge",
+        BGe(standardize=False),
         method,
         seed=3,
         **({} if method == "exact" else {"steps": 20_000, "draws": 1000}),
@@ -299,7 +300,7 @@ def ranks_of_truths(n_runs, change=lambda model: model, transpose=False):
             values[:, v] += rng.normal(0, np.sqrt(variance), size=100)
         truth = np.linalg.inv(np.eye(3) - b)
         data = continuous(values)
-        scorer = BGe().bind(data)
+        scorer = BGe(standardize=False).bind(data)
         scores = {f: family(scorer, *f) for f in all_families(3)}
         logs = np.array(
             [sum(scores[v, tuple(np.flatnonzero(g[:, v]))] for v in range(3)) for g in dags]

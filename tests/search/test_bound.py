@@ -94,7 +94,7 @@ def problem(kind: str, seed: int) -> tuple[ScoreTable, float]:
         rng = np.random.default_rng(seed)
         dag = random_dag(10, rng, law="paper", max_parents=4)
         data = op.simulate(dag, 60, rng, coefficients=(0.3, 1.0))
-        scorer = op.BGe().bind(data)
+        scorer = op.BGe(standardize=False).bind(data)
         table = build_table(data.names, scorer, build_prior(data.names), max_parents=4)
     return table, find_best(table)[1]
 

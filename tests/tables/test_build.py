@@ -231,7 +231,7 @@ def large() -> tuple[np.ndarray, ScoreTable]:
     for v in range(2, 100):
         values[:, v] += 0.8 * values[:, v - 1] - 0.5 * values[:, v - 2]
     names = node_names(100)
-    scorer = BGe().bind(Dataset(names, values))
+    scorer = BGe(standardize=False).bind(Dataset(names, values))
     known = Knowledge(required=[("v90", "v10"), ("v70", "v10")], forbidden=[("v51", "v50")])
     prior = build_prior(names, knowledge=known, max_parents=2)
     table = build_table(names, scorer, prior, max_parents=2, n_candidates=6, is_pruned=False)

@@ -60,7 +60,7 @@ def learn(
         typer.Option("--overwrite", help="Replace an earlier run in --out."),
     ] = False,
     score: options.Score = "auto",
-    standardize: options.Standardize = False,
+    raw_units: options.RawUnits = False,
     equivalent_sample_size: options.EquivalentSampleSize = None,
     allow_degenerate: options.AllowDegenerate = False,
     structure_prior: options.Prior = "uniform",
@@ -155,6 +155,7 @@ def learn(
     chosen_seed = seed if resume else checked_seed(seed)
     directory = _default_directory(data, resume) if out is None else out
     check_writable(directory, overwrite=overwrite, resume=resume)
+    chosen = options.parse_score(score, raw_units, equivalent_sample_size)
     takes_long = dataset.n_nodes > 16 or method not in ("auto", "exact")
     with (
         RunProgress(shown=not quiet and takes_long) as progress,
@@ -164,7 +165,7 @@ def learn(
         warnings.simplefilter("ignore", IgnoredOptionWarning)  # said below, by the names used here
         posterior = learn_posterior(
             dataset,
-            score=options.parse_score(score, standardize, equivalent_sample_size),
+            score=chosen,
             method=method,
             chains=chains,
             steps=steps,
@@ -193,7 +194,7 @@ def learn(
     if json:
         print_json(summarize(posterior))
     elif not quiet:
-        print_summary(posterior, dataset, directory, method)
+        print_summary(posterior, dataset, chosen, directory, method)
     if not posterior.is_complete:
         raise Interrupted(directory)
 

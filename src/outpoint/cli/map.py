@@ -40,7 +40,7 @@ def map_command(
     ] = "auto",
     seed: options.Seed = None,
     score: options.Score = "auto",
-    standardize: options.Standardize = False,
+    raw_units: options.RawUnits = False,
     equivalent_sample_size: options.EquivalentSampleSize = None,
     allow_degenerate: options.AllowDegenerate = False,
     structure_prior: options.Prior = "uniform",
@@ -87,11 +87,12 @@ def map_command(
     check_file(out)
     if out is not None:
         check_suffix(out)
+    chosen = options.parse_score(score, raw_units, equivalent_sample_size)
     takes_long = dataset.n_nodes > 20 or method not in ("auto", "exact")
     with RunProgress(shown=not quiet and takes_long) as progress:
         result = find_map(
             dataset,
-            score=options.parse_score(score, standardize, equivalent_sample_size),
+            score=chosen,
             method=method,
             max_parents=max_parents,
             runs=runs,
@@ -110,7 +111,7 @@ def map_command(
     if json:
         print_json(_as_json(result, dataset))
     elif not quiet:
-        _print_result(result, dataset, out)
+        _print_result(result, dataset, chosen, out)
 
 
 def _as_json(result: "MapResult", data: "Dataset") -> dict[str, Any]:
@@ -137,10 +138,11 @@ def _as_json(result: "MapResult", data: "Dataset") -> dict[str, Any]:
     }
 
 
-def _print_result(result: "MapResult", data: "Dataset", out: Path | None) -> None:
+def _print_result(result: "MapResult", data: "Dataset", chosen: object, out: Path | None) -> None:
     """Data, model, score, edges, verdict, file."""
-    from outpoint.cli.summary import describe_data, describe_limit, make_console, print_line
+    from outpoint.cli.summary import describe_data, make_console, print_line
     from outpoint.cli.text import printable
+    from outpoint.posterior.again import describe_limit
     from outpoint.report.facts import SCORE_NAMES
 
     console = make_console()
@@ -149,7 +151,7 @@ def _print_result(result: "MapResult", data: "Dataset", out: Path | None) -> Non
     how = f"{result.method} over {result.space}s" if result.space else result.method
     compelled = set(result.cpdag.directed)
     lines = {
-        "Data": describe_data(data),
+        "Data": describe_data(data, chosen),
         "Model": f"{score} score, {limit}",
         "Method": f"{how}, {result.seconds:.2f} s",
         "Best DAG": f"log score {result.log_score:.4f}, {result.dag.n_edges} edges, "

@@ -58,10 +58,12 @@ Seed = Annotated[
     int | None,
     typer.Option("--seed", metavar="NUMBER", help="Seed of all randomness."),
 ]
-Standardize = Annotated[
+RawUnits = Annotated[
     bool,
     typer.Option(
-        "--standardize", help="BGe: centre and scale every column first.", rich_help_panel=MODEL
+        "--raw-units",
+        help="BGe: take the columns as they are, as the paper does, instead of standardising them.",
+        rich_help_panel=MODEL,
     ),
 ]
 EquivalentSampleSize = Annotated[
@@ -179,16 +181,16 @@ def parse_group(text: str, what: str = "a tier") -> list[str]:
     return group
 
 
-def parse_score(name: str, standardize: bool, equivalent_sample_size: float | None) -> Any:
+def parse_score(name: str, raw_units: bool, equivalent_sample_size: float | None) -> Any:
     """A score by name, or with its settings where some are given."""
     from outpoint.scores import BDeu, BGe
 
-    if standardize and equivalent_sample_size is not None:
-        raise OptionError("--standardize belongs to bge, --equivalent-sample-size to bdeu.")
-    if standardize:
+    if raw_units and equivalent_sample_size is not None:
+        raise OptionError("--raw-units belongs to bge, --equivalent-sample-size to bdeu.")
+    if raw_units:
         if name not in ("auto", "bge"):
-            raise OptionError(f"--standardize belongs to the score bge, not {name}.")
-        return BGe(standardize=True)
+            raise OptionError(f"--raw-units belongs to the score bge, not {name}.")
+        return BGe(standardize=False)
     if equivalent_sample_size is not None:
         if name not in ("auto", "bdeu"):
             raise OptionError(f"--equivalent-sample-size belongs to the score bdeu, not {name}.")

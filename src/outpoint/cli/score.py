@@ -23,7 +23,7 @@ def score(
     quiet: options.QuietNumber = False,
     json: options.Json = False,
     score: options.Score = "auto",
-    standardize: options.Standardize = False,
+    raw_units: options.RawUnits = False,
     equivalent_sample_size: options.EquivalentSampleSize = None,
     reading: Reading = NO_OPTIONS,
     structure_prior: options.Prior = "uniform",
@@ -45,7 +45,7 @@ def score(
 
     dataset = reading.load(data)
     dag = read_graph(graph, dataset.names)
-    chosen = resolve_score(options.parse_score(score, standardize, equivalent_sample_size), dataset)
+    chosen = resolve_score(options.parse_score(score, raw_units, equivalent_sample_size), dataset)
     settings: dict[str, Any] = {
         "structure_prior": structure_prior,
         "knowledge": knowledge,
@@ -70,7 +70,7 @@ def score(
         typer.echo(f"{found!r}")
     else:
         console = make_console()
-        print_line(console, "Data", describe_data(dataset))
+        print_line(console, "Data", describe_data(dataset, chosen))
         print_line(console, "Graph", f"{graph}: {dag.n_nodes} nodes, {dag.n_edges} edges")
         name = SCORE_NAMES.get(chosen.name, chosen.name)
         excluded = ": the knowledge excludes this DAG" if found == -math.inf else ""

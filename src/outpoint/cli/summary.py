@@ -13,6 +13,7 @@ from outpoint.data import Dataset
 from outpoint.posterior import Posterior, SampledPosterior
 from outpoint.posterior.again import describe_model
 from outpoint.posterior.files import RUN_FILES
+from outpoint.scores import note_units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +33,9 @@ def make_console() -> Console:
     return console
 
 
-def print_summary(posterior: Posterior, data: Dataset, directory: Path, asked_method: str) -> None:
+def print_summary(
+    posterior: Posterior, data: Dataset, score: object, directory: Path, asked_method: str
+) -> None:
     """Data, model, evidence, strongest edges, verdict, files."""
     console = make_console()
     info = posterior.info
@@ -41,7 +44,7 @@ def print_summary(posterior: Posterior, data: Dataset, directory: Path, asked_me
         few = posterior.log_evidence is not None
         why = f" ({'few enough' if few else 'too many'} variables to sum over all DAGs)"
     lines = {
-        "Data": describe_data(data),
+        "Data": describe_data(data, score),
         "Model": describe_model(info, len(posterior.names)),
         "Method": f"{posterior.method}{why}{_chains(posterior)}{_seconds(info.elapsed_seconds)}",
     }
@@ -59,16 +62,10 @@ def print_summary(posterior: Posterior, data: Dataset, directory: Path, asked_me
     print_line(console, "Files", f"{directory}/ ({', '.join(RUN_FILES)})")
 
 
-def describe_data(data: Dataset) -> str:
-    """Source, size, kinds of columns, and what reading them had to assume or leave out."""
-    return "; ".join([f"{data.source}: {data.describe()}", *data.notes])
-
-
-def describe_limit(max_parents: int, n_nodes: int) -> str:
-    """How many parents a variable may have."""
-    if max_parents >= n_nodes - 1:
-        return "no limit on parents"
-    return "at most 1 parent" if max_parents == 1 else f"at most {max_parents} parents"
+def describe_data(data: Dataset, score: object) -> str:
+    """Source, size, kinds of columns, and what reading them or their raw units bring with them."""
+    notes = (*data.notes, *note_units(score, data))
+    return "; ".join([f"{data.source}: {data.describe()}", *notes])
 
 
 def _chains(posterior: Posterior) -> str:

@@ -170,9 +170,19 @@ class Dataset:
         constant = (values == values[0]).all(axis=0)
         for v, one in enumerate(self.levels):
             if one is None:
-                centred = values[:, v] - values[:, v].mean()
+                scaled, _ = _tame(values[:, v])
+                centred = scaled - scaled.mean()
                 values[:, v] = 0.0 if constant[v] else centred / np.std(centred, ddof=1)
         return self._changed(values=values)
+
+    @property
+    def standard_deviations(self) -> npt.NDArray[np.float64]:
+        """The sample standard deviation of every column; 0 where only one value was observed."""
+        deviations = np.zeros(self.n_nodes)
+        for v in np.flatnonzero((self.values != self.values[0]).any(axis=0)):
+            scaled, exponent = _tame(self.values[:, v])
+            deviations[v] = np.ldexp(scaled.std(ddof=1), exponent)
+        return deviations
 
     def _changed(self, **changes: Any) -> "Dataset":
         """These data with other content, which no call of ``load_dataset`` reads any more."""
@@ -269,6 +279,12 @@ def validate_names(names: tuple[str, ...], where: str = "The data") -> None:
             f"Column names must be unique, but {enumerate_names(repeated)} "
             f"{'occurs' if len(repeated) == 1 else 'occur'} more than once; rename the columns."
         )
+
+
+def _tame(column: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], int]:
+    """A column divided by a power of 2, and its exponent: no digit changes, no square overflows."""
+    exponent = int(np.frexp(np.abs(column).max())[1])
+    return np.ldexp(column, -exponent), exponent
 
 
 def _as_matrix(values: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from outpoint.posterior.posterior import RunInfo
+from outpoint.posterior.info import RunInfo
 
 
 def run_again(info: RunInfo, n_steps: int | None = None) -> str:
@@ -60,15 +60,19 @@ def describe_model(info: RunInfo, n_nodes: int) -> str:
     """Score, prior, knowledge and limit in one line."""
     parts = [f"{describe_score(info)} score", f"{info.structure_prior} prior"]
     parts += describe_knowledge(info)
-    if info.max_parents < n_nodes - 1:
-        parents = "1 parent" if info.max_parents == 1 else f"{info.max_parents} parents"
-        return ", ".join([*parts, f"at most {parents}"])
-    return ", ".join([*parts, "no limit on parents"])
+    return ", ".join([*parts, describe_limit(info.max_parents, n_nodes)])
+
+
+def describe_limit(max_parents: int, n_nodes: int) -> str:
+    """How many parents a variable may have."""
+    if max_parents >= n_nodes - 1:
+        return "no limit on parents"
+    return "at most 1 parent" if max_parents == 1 else f"at most {max_parents} parents"
 
 
 def describe_score(info: RunInfo) -> str:
-    """The score with its settings, or its name where nothing else is known."""
-    return info.score_settings or info.score
+    """The score with the settings that are not the usual ones."""
+    return info.score_settings.removesuffix("()") or info.score
 
 
 def describe_knowledge(info: RunInfo) -> list[str]:

@@ -13,7 +13,8 @@ from outpoint.graphs import Dag
 from outpoint.posterior.draws import Booleans, Draws, Floats, WeightedGraphs
 from outpoint.posterior.estimates import Estimate
 from outpoint.posterior.features import Feature, ParentSet, Path, Root
-from outpoint.posterior.posterior import FeatureFunction, Posterior, RunInfo
+from outpoint.posterior.info import RunInfo
+from outpoint.posterior.posterior import FeatureFunction, Posterior
 from outpoint.posterior.summaries import tabulate_dags
 
 if TYPE_CHECKING:

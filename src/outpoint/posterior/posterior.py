@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from html import escape
 from importlib import import_module
@@ -22,6 +22,7 @@ from outpoint.posterior.draws import Booleans, Draws, Floats, WeightedGraphs
 from outpoint.posterior.estimates import Estimate, estimate_mean, evaluate
 from outpoint.posterior.feature_parser import parse_feature
 from outpoint.posterior.features import Adjacent, Edge, Feature, Not
+from outpoint.posterior.info import RunInfo
 from outpoint.posterior.summaries import (
     average_blankets,
     average_cpdags,
@@ -42,35 +43,6 @@ if TYPE_CHECKING:
 FeatureFunction = Callable[[Dag], Any]
 
 N_EDGES_IN_NOTEBOOK = 10
-
-
-@dataclass(frozen=True)
-class RunInfo:
-    """Where a posterior comes from: the data, the model and the run, enough to make it again.
-
-    ``score_settings`` is the score as one would write it, ``knowledge`` that of
-    ``Knowledge.as_dict``, ``options`` those of ``learn`` that differ from their defaults and decide
-    the result. ``path`` and ``reading`` are those of the data set, ``kinds`` its columns' kinds;
-    ``libraries`` has the versions of what computed the numbers.
-    """
-
-    source: str
-    fingerprint: str
-    n_observations: int
-    score: str
-    structure_prior: str
-    max_parents: int
-    method: str
-    seed: int
-    version: str
-    elapsed_seconds: float | None
-    score_settings: str = ""
-    knowledge: dict[str, Any] = field(default_factory=dict)
-    options: dict[str, Any] = field(default_factory=dict)
-    path: str | None = None
-    reading: dict[str, Any] | None = None
-    kinds: tuple[str, ...] = ()
-    libraries: dict[str, str] = field(default_factory=dict)
 
 
 class Posterior(ABC):

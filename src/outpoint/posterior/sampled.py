@@ -16,7 +16,8 @@ from outpoint.posterior.assessment import assess_records, outside_pairs
 from outpoint.posterior.convergence import Assessment
 from outpoint.posterior.diagnostics import Status
 from outpoint.posterior.draws import Booleans, Draws, Floats
-from outpoint.posterior.posterior import Posterior, RunInfo
+from outpoint.posterior.info import RunInfo
+from outpoint.posterior.posterior import Posterior
 from outpoint.runs import ChainRecord
 from outpoint.tables.parent_sets import Codes, ParentSets
 

@@ -22,7 +22,8 @@ from outpoint.errors import DataError, OptionError
 from outpoint.posterior.draws import Booleans, Floats
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.exact import DEFAULT_DRAWS, ExactPosterior
-from outpoint.posterior.posterior import Posterior, RunInfo
+from outpoint.posterior.info import RunInfo
+from outpoint.posterior.posterior import Posterior
 from outpoint.posterior.sampled import SampledPosterior
 from outpoint.runs import ChainRecord
 from outpoint.tables.parent_sets import ParentSets

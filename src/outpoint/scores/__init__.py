@@ -6,7 +6,7 @@ from outpoint.data import Dataset
 from outpoint.errors import OptionError
 from outpoint.scores.base import FamilyScorer, LocalScore, SetScorer
 from outpoint.scores.bdeu import BDeu
-from outpoint.scores.bge import BGe
+from outpoint.scores.bge import BGe, note_units
 from outpoint.scores.bic import BIC
 from outpoint.scores.checks import refuse_mixture
 from outpoint.scores.custom import CustomScore
@@ -57,6 +57,7 @@ __all__ = [
     "SetScorer",
     "StructurePrior",
     "build_prior",
+    "note_units",
     "read_jkl",
     "resolve_knowledge",
     "resolve_score",

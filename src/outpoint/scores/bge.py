@@ -10,8 +10,10 @@ determinants, one of R on the family and one of R on the parents alone:
 R = A + c m m' with A = T0 + S and m the mean. Columns far from 0 would drown S in c m m'; then
 log det R[X] is computed as log det A[X] + log(1 + c m' A[X]^-1 m).
 
-The prior mean is 0 and the data are neither centred nor scaled, so the score depends on the
-units and the location of every column, as in the paper. ``standardize=True`` removes that.
+The prior mean is 0 with one scale for all columns, so the score of raw columns depends on their
+units and location: to it, a mean far from 0 is one huge outlier that all such columns share, and
+independent columns get edges. So columns are standardised first; ``standardize=False`` is the
+paper's setting.
 """
 
 from dataclasses import dataclass
@@ -21,11 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.data import Dataset
+from outpoint.data.wording import enumerate_names
 from outpoint.errors import DataError, OptionError
 from outpoint.kernels import kernel
 from outpoint.scores.base import SetScorer
 from outpoint.scores.checks import is_positive_number, refuse_degenerate, require_kind
 from outpoint.scores.families import Members, Scores
+
+FAR = 10
+"""A mean so many standard deviations from 0 is worth a note where units are raw."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +39,14 @@ class BGe:
     """Settings of the BGe score for continuous data.
 
     ``alpha_mu`` is the prior weight of the mean, ``alpha_w`` the degrees of freedom of the
-    Wishart prior (default: number of nodes + alpha_mu + 1). ``standardize`` centres and scales
-    every column first.
+    Wishart prior (default: number of nodes + alpha_mu + 1). Every column is centred and scaled
+    first, so that units do not matter; ``standardize=False`` takes the columns as they are, as the
+    paper does.
     """
 
     alpha_mu: float = 1.0
     alpha_w: float | None = None
-    standardize: bool = False
+    standardize: bool = True
 
     def __post_init__(self) -> None:
         if not is_positive_number(self.alpha_mu):
@@ -56,26 +63,28 @@ class BGe:
         """Check the data and compute the posterior matrix R."""
         require_kind(data, "continuous", "BGe")
         refuse_degenerate(data, "BGe", allow_degenerate)
-        original = data
-        if self.standardize:
-            if data.constant_columns:
-                raise DataError(
-                    f"column {data.constant_columns[0]!r} is constant and cannot be standardised: "
-                    "drop it."
-                )
-            data = data.standardized()
-        scorer = BGeScorer(data.values, self.alpha_mu, self.alpha_w)
-        scorer.column_scales = _column_scales(original)
+        values = data.standardized().values if self.standardize else data.values
+        scorer = BGeScorer(values, self.alpha_mu, self.alpha_w)
+        scales = data.standard_deviations
+        scorer.column_scales = np.where(scales > 0, scales, 1.0)
         scorer.standardized = self.standardize
         return scorer
 
 
-def _column_scales(data: Dataset) -> Scores:
-    """Standard deviations; 1 where there is none."""
-    if data.n_obs == 1:
-        return np.ones(data.n_nodes)
-    scales = data.values.std(axis=0, ddof=1)
-    return np.where(scales > 0, scales, 1.0)
+def note_units(score: object, data: Dataset) -> tuple[str, ...]:
+    """What raw units do to the score of these data, in a sentence; nothing if they do nothing."""
+    if not isinstance(score, BGe) or score.standardize:
+        return ()
+    scales = data.standard_deviations
+    is_far = (scales > 0) & (np.abs(data.values.mean(axis=0)) > FAR * scales)
+    far = [name for name, one in zip(data.names, is_far, strict=True) if one]
+    if not far:
+        return ()
+    means = "mean of {} is" if len(far) == 1 else "means of {} are"
+    return (
+        f"in raw units the {means.format(enumerate_names(far))} more than {FAR} standard "
+        "deviations from 0, where BGe's prior has them, so independent columns can get edges",
+    )
 
 
 class BGeScorer(SetScorer):
