@@ -71,3 +71,19 @@ def test_files_of_others_are_never_touched(
         "thesis.tex": "mine",
         "summary.json": "mine",
     }
+
+
+def test_a_report_that_cannot_be_drawn_costs_nothing_else(tmp_path, monkeypatch):
+    posterior = op.learn("asia", seed=1, max_parents=1)
+
+    def fail(*args: object, **words: object) -> None:
+        raise ZeroDivisionError("no room")
+
+    place = tmp_path / "run"
+    write_run(posterior, place)
+    monkeypatch.setattr("outpoint.report.write_report", fail)
+    with pytest.raises(op.OutpointError, match=r"results are in .*no room"):
+        write_run(posterior, place, overwrite=True)
+    assert not (place / "report.html").exists(), "that of another run is no report of this one"
+    assert op.load(place).log_evidence == posterior.log_evidence
+    assert {path.name for path in place.iterdir()} == set(RUN_FILES) - {"report.html"}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from outpoint.data import Dataset
-from outpoint.errors import OptionError
+from outpoint.errors import OptionError, OutpointError
 from outpoint.posterior.again import run_again
 from outpoint.posterior.export import format_table
 from outpoint.posterior.posterior import Posterior
@@ -90,15 +90,33 @@ def write_run(
         with tempfile.TemporaryDirectory(prefix=PRIVATE, dir=place) as private:
             staging = Path(private) / "run"
             staging.mkdir()
+            write_posterior(posterior, staging / "posterior.nc")
             edges = format_table(posterior.diagnostics()[EDGE_COLUMNS], ("parent", "child"))
             (staging / "edges.csv").write_bytes(edges.encode("utf-8"))
             (staging / "map.dot").write_text(posterior.map_dag.to_dot(), encoding="utf-8")
-            write_posterior(posterior, staging / "posterior.nc")
-            posterior.report(staging / "report.html", data=data, command=command)
             (staging / "summary.json").write_text(summary + "\n", encoding="utf-8")
+            problem = _draw_report(posterior, staging / "report.html", data, command)
             _publish(staging, directory)
     except OSError as error:
         raise OptionError(_failure(directory, error)) from None
+    if problem is not None:
+        raise OutpointError(
+            f"the results are in {directory}, but their report could not be drawn ({problem}): try "
+            "'outpoint report' there, and tell the developers."
+        ) from problem
+
+
+def _draw_report(
+    posterior: Posterior, path: Path, data: Dataset | None, command: str | None
+) -> Exception | None:
+    """Write the report; what goes wrong there must not cost the results."""
+    try:
+        posterior.report(path, data=data, command=command)
+    except OSError:
+        raise
+    except Exception as error:
+        return error
+    return None
 
 
 def _publish(staging: Path, directory: Path) -> None:
@@ -107,7 +125,10 @@ def _publish(staging: Path, directory: Path) -> None:
         staging.rename(directory)
         return
     for name in RUN_FILES:
-        (staging / name).replace(directory / name)
+        if (staging / name).exists():
+            (staging / name).replace(directory / name)
+        else:
+            (directory / name).unlink(missing_ok=True)  # of an earlier run
     for left in directory.glob(f"{PRIVATE}*"):
         if left != staging.parent:  # of a process that was killed
             shutil.rmtree(left, ignore_errors=True)
