@@ -204,7 +204,9 @@ def learn(
         allow_degenerate=allow_degenerate,
     )
     dataset = model.data
-    if method == "exact":
+    asked = method
+    method = _chosen_method(method, dataset, moves, memory_limit)
+    if asked == "exact":
         _warn_of_ignored(
             chains=chains,
             steps=steps,
@@ -217,7 +219,6 @@ def learn(
             time=time,
             until_converged=until_converged,
         )
-    method = _chosen_method(method, dataset, moves, memory_limit)
     saved = saved_facts(place / CHECKPOINT) if resume and place is not None else None
     if saved is not None and steps is None and time is None and until_converged is None:
         steps, time, until_converged = (
