@@ -177,7 +177,7 @@ def test_more_than_twenty_nodes_with_sets_outside_the_candidates() -> None:
 def test_a_result_starts_the_samplers() -> None:
     result = op.find_map("asia", method="search", runs=5)
     posterior = op.learn(
-        "asia", method="mcmc", start=result.dag, chains=2, steps=200, warmup=0, seed=1
+        "asia", method="mcmc", start=result.dag, chains=2, steps=2000, warmup=0, seed=1
     )
     assert posterior.map_log_score == pytest.approx(result.log_score, abs=1e-8)
 

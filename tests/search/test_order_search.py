@@ -8,7 +8,7 @@ from scipy.stats import chisquare
 
 from outpoint.data import Dataset
 from outpoint.kernels import kernel
-from outpoint.scores import CustomScore, build_prior
+from outpoint.scores import CustomScore, Knowledge, build_prior
 from outpoint.search.annealing import DRIFT_FACTOR, best_index, draw_index
 from outpoint.search.best_dag import best_dag
 from outpoint.search.order_search import (
@@ -125,7 +125,7 @@ def test_long_chains_of_moves_end_as_if_scored_from_scratch() -> None:
     n = 70
     names = tuple(f"v{i}" for i in range(n))
     data = Dataset(names, rng.normal(size=(30, n)))
-    prior = build_prior(names, required=[("v1", "v0")], max_parents=2)
+    prior = build_prior(names, knowledge=Knowledge(required=[("v1", "v0")]), max_parents=2)
     scorer = CustomScore(lambda child, parents: float(rng.normal() + len(parents))).bind(data)
     table = build_table(names, scorer, prior, max_parents=2, n_candidates=3)
     winners = list_winners(table)
