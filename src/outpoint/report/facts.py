@@ -75,9 +75,9 @@ def _describe_score(posterior: Posterior) -> str:
 
 def _describe_prior(posterior: Posterior) -> str:
     """The structure prior, and what the user knew beyond it."""
-    prior = PRIORS.get(posterior.info.structure_prior, posterior.info.structure_prior)
+    name = posterior.info.structure_prior
     known = describe_knowledge(posterior.info)
-    return f"{prior}; with {', '.join(known)}" if known else prior
+    return f"{name}, with {', '.join(known)}" if known else PRIORS.get(name, name)
 
 
 def _describe_limit(posterior: Posterior) -> str:
