@@ -8,6 +8,7 @@ only parallel construct they need.
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -61,6 +62,12 @@ Every look into a tuple of arrays would count references up and down, which make
 times slower. The caller's own references keep the arrays alive while the kernel runs; for that
 reason only arguments may be borrowed, never what a kernel has allocated itself.
 """
+
+
+def are_cached() -> bool:
+    """Whether kernels have been compiled here before, as far as their usual place tells."""
+    place = Path(numba.config.CACHE_DIR or Path(__file__).parent)
+    return next(place.rglob("*.nbi"), None) is not None
 
 
 def n_threads() -> int:

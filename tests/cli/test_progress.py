@@ -10,6 +10,7 @@ from rich.console import Console
 
 from outpoint.cli import progress as module
 from outpoint.cli.progress import RunProgress
+from outpoint.kernels import are_cached
 from outpoint.runs import ChainStatus, Progress
 from tests.cli.conftest import Run, table, without_colours
 
@@ -35,6 +36,7 @@ REPORTS = [
 
 def shown(monkeypatch: pytest.MonkeyPatch, *, terminal: bool, shown: bool = True) -> str:
     stream = io.StringIO()
+    monkeypatch.setattr(module, "are_cached", lambda: True)
     monkeypatch.setattr(
         module,
         "Console",
@@ -111,3 +113,31 @@ def test_progress_goes_to_standard_error(run: Run) -> None:
     outcome = run("learn", "data.csv", "--method", "mcmc", "--steps", "500", "--json")
     assert outcome.out.startswith("{")
     assert "sampling ..." in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("terminal", "quiet", "cached", "said"),
+    [
+        (True, False, False, 1),
+        (True, True, False, 0),
+        (False, False, False, 0),
+        (True, False, True, 0),
+    ],
+)
+def test_the_first_run_says_that_it_compiles(monkeypatch, terminal, quiet, cached, said):
+    stream = io.StringIO()
+    monkeypatch.setattr(
+        module, "Console", lambda **_: Console(file=stream, force_terminal=terminal, width=100)
+    )
+    monkeypatch.setattr(module, "are_cached", lambda: cached)
+    with RunProgress(shown=False, quiet=quiet):
+        pass
+    assert stream.getvalue().count("compiling, once") == said
+
+
+def test_whether_kernels_are_cached(monkeypatch, tmp_path):
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    assert not are_cached()
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "kernel.nbi").touch()
+    assert are_cached()

@@ -158,7 +158,7 @@ def learn(
     chosen = options.parse_score(score, raw_units, equivalent_sample_size)
     takes_long = dataset.n_nodes > 16 or method not in ("auto", "exact")
     with (
-        RunProgress(shown=not quiet and takes_long) as progress,
+        RunProgress(shown=not quiet and takes_long, quiet=quiet) as progress,
         resumable(directory),
         warnings.catch_warnings(),
     ):

@@ -89,7 +89,7 @@ def map_command(
         check_suffix(out)
     chosen = options.parse_score(score, raw_units, equivalent_sample_size)
     takes_long = dataset.n_nodes > 20 or method not in ("auto", "exact")
-    with RunProgress(shown=not quiet and takes_long) as progress:
+    with RunProgress(shown=not quiet and takes_long, quiet=quiet) as progress:
         result = find_map(
             dataset,
             score=chosen,

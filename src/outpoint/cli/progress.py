@@ -15,6 +15,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bars
 from rich.table import Table
 
+from outpoint.kernels import are_cached
 from outpoint.runs import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -23,8 +24,9 @@ SECONDS_BETWEEN_LINES = 10.0
 class RunProgress:
     """Shows the reports of :func:`outpoint.learn`."""
 
-    def __init__(self, *, shown: bool) -> None:
+    def __init__(self, *, shown: bool, quiet: bool = False) -> None:
         self._console = Console(stderr=True)
+        self._is_quiet = quiet
         self._shown = shown
         self._bars = Bars(
             TextColumn("{task.description}", markup=False),
@@ -42,6 +44,10 @@ class RunProgress:
         )
 
     def __enter__(self) -> RunProgress:
+        if self._console.is_terminal and not self._is_quiet and not are_cached():
+            self._console.print(
+                "compiling, once: the first run on a machine takes up to two minutes longer"
+            )
         if self._live is not None:
             self._live.start()
         return self
