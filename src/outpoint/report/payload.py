@@ -132,8 +132,8 @@ def _table(names: tuple[str, ...], edges: Floats, diagnostics: pd.DataFrame) -> 
     parents = [index[name] for name in frame["parent"]]
     children = [index[name] for name in frame["child"]]
     columns: dict[str, list[Any]] = {"parent": parents, "child": children}
-    columns["probability"] = [_rounded(p, 6) for p in frame["probability"]]
-    columns["reversed"] = [_rounded(p, 6) for p in edges[children, parents]]
+    columns["probability"] = [_rounded(p) for p in frame["probability"]]
+    columns["reversed"] = [_rounded(p) for p in edges[children, parents]]
     for name in frame.columns.difference([*columns, "status"], sort=False):
         values = [_cell(value) for value in frame[name]]
         if any(values):
@@ -155,5 +155,6 @@ def _cell(value: Any) -> float | None:
     return float(f"{number:.6g}") if math.isfinite(number) else None
 
 
-def _rounded(value: float, digits: int = 4) -> float:
-    return round(float(value), digits)
+def _rounded(value: float) -> float:
+    """Six digits: three are shown, and rounding twice must not change them."""
+    return round(float(value), 6)
