@@ -171,7 +171,7 @@ def test_known_sizes():
 def wide_view(n: int) -> TableView:
     """Many nodes with few candidates each, and all other sets outside."""
     rng = np.random.default_rng(n)
-    data = op.simulate(op.random_dag(n, rng), 100, rng)
+    data = op.simulate(op.random_dag(n, rng), 100, rng, coefficients="bounded")
     table = build_table(
         data.names,
         op.BGe(standardize=False).bind(data),
