@@ -181,7 +181,7 @@ def learn(
     progress
         Called with a :class:`outpoint.runs.Progress` now and then.
     """
-    given = _given(locals())
+    arguments = locals().copy()
     started = perf_counter()
     place = None if out is None else Path(out)
     if place is not None:
@@ -224,11 +224,6 @@ def learn(
         steps, time, until_converged = (
             saved[STOPPING][name] for name in ("steps", "time", "until_converged")
         )
-    stops = {"steps": steps, "time": time, "until_converged": until_converged}
-    stopping = {name: value for name, value in stops.items() if value is not None}
-    if method == "exact":  # nothing but this decides what it computes
-        given = {name: given[name] for name in given if name == "allow_degenerate"}
-        stopping = {}
     options = SamplingOptions(
         sampler=SAMPLERS["mcmc" if method == "exact" else method],
         max_parents=model.max_parents,
@@ -264,7 +259,7 @@ def learn(
             elapsed_seconds=perf_counter() - started,
             score_settings=_write_score(model.score),
             knowledge=model.knowledge.as_dict(),
-            options={**given, **stopping},
+            options=_decisive(arguments, options, method),
             path=dataset.path,
             reading=dataset.reading,
             kinds=dataset.kinds,
@@ -278,11 +273,22 @@ def learn(
     return posterior
 
 
-def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _decisive(
+    arguments: Mapping[str, Any], options: SamplingOptions, method: str
+) -> dict[str, Any]:
     """The options to record that differ from their defaults, as JSON can hold them."""
+    if method == "exact":  # nothing else decides what it computes
+        return _given(arguments, ("allow_degenerate",))
+    stops = {name: getattr(options, name) for name in ("steps", "time", "until_converged")}
+    stopping = {name: value for name, value in stops.items() if value is not None}
+    return _given(arguments, RECORDED) | stopping
+
+
+def _given(arguments: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Those of these options that differ from their defaults; they have been checked before."""
     defaults = signature(learn).parameters
     given = {}
-    for name in RECORDED:
+    for name in names:
         value = arguments[name]
         if isinstance(value, Dag):
             value = {"names": list(value.names), "edges": [list(edge) for edge in value.edges]}
