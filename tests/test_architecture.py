@@ -28,12 +28,13 @@ RANK = {
     "preparation": 5,
     "narrowing": 7,
     "sampling": 8,
-    "learning": 9,
+    "arguments": 9,
+    "learning": 10,
     "mapping": 9,
-    "estimator": 10,
-    "report": 11,
-    "cli": 12,
-    "__main__": 13,
+    "estimator": 11,
+    "report": 12,
+    "cli": 13,
+    "__main__": 14,
 }
 ENGINES = ("exact", "mcmc", "search")
 MAX_LINES = 500

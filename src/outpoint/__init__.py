@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from outpoint.arguments import IgnoredOptionWarning
     from outpoint.data import Dataset, load_dataset, simulate
     from outpoint.data import bundled as datasets
     from outpoint.errors import (
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
         sample_uniform_dags,
         write_dag,
     )
-    from outpoint.learning import IgnoredOptionWarning, learn, log_score
+    from outpoint.learning import learn, log_score
     from outpoint.mapping import MapResult, find_map
     from outpoint.posterior import (
         ConsensusWarning,
@@ -72,7 +73,8 @@ _HOMES = {
         "sample_uniform_dags",
         "write_dag",
     ),
-    "outpoint.learning": ("IgnoredOptionWarning", "learn", "log_score"),
+    "outpoint.arguments": ("IgnoredOptionWarning",),
+    "outpoint.learning": ("learn", "log_score"),
     "outpoint.mapping": ("MapResult", "find_map"),
     "outpoint.posterior": (
         "ConsensusWarning",

@@ -1,19 +1,17 @@
 """The one function that wires the stages together: data, score, table, engine, posterior."""
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
 from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from outpoint import __version__
+from outpoint.arguments import decisive_options, warn_of_ignored, write_score
 from outpoint.data import Dataset, load_dataset
-from outpoint.data.wording import enumerate_items
 from outpoint.errors import GraphError, OptionError
 from outpoint.exact import is_quick, require_feasible, solve
 from outpoint.graphs import Dag
@@ -32,9 +30,7 @@ from outpoint.sampling import (
     workers,
 )
 from outpoint.scores import (
-    CustomScore,
     Knowledge,
-    LocalScore,
     build_prior,
     resolve_knowledge,
     resolve_score,
@@ -45,19 +41,6 @@ METHODS = ("auto", "exact", *SAMPLERS)
 
 LIBRARIES = ("numba", "numpy")
 """Libraries whose versions may change the last digits of a result."""
-
-RECORDED = (
-    "allow_degenerate",
-    "candidates",
-    "chains",
-    "draws",
-    "edge_reversals",
-    "moves",
-    "n_candidates",
-    "start",
-    "warmup",
-)
-"""Options of ``learn`` that decide the result and stand nowhere else in the record of a run."""
 
 
 def learn(
@@ -207,18 +190,7 @@ def learn(
     asked = method
     method = _chosen_method(method, dataset, moves, memory_limit)
     if asked == "exact":
-        _warn_of_ignored(
-            chains=chains,
-            steps=steps,
-            warmup=warmup,
-            draws=draws,
-            edge_reversals=edge_reversals,
-            start=start,
-            n_candidates=n_candidates,
-            candidates=candidates,
-            time=time,
-            until_converged=until_converged,
-        )
+        warn_of_ignored(arguments, DEFAULTS)
     saved = saved_facts(place / CHECKPOINT) if resume and place is not None else None
     if saved is not None and steps is None and time is None and until_converged is None:
         steps, time, until_converged = (
@@ -257,9 +229,9 @@ def learn(
             seed=options.seed,
             version=__version__,
             elapsed_seconds=perf_counter() - started,
-            score_settings=_write_score(model.score),
+            score_settings=write_score(model.score),
             knowledge=model.knowledge.as_dict(),
-            options=_decisive(arguments, options, method),
+            options=decisive_options(arguments, DEFAULTS, options, method),
             path=dataset.path,
             reading=dataset.reading,
             kinds=dataset.kinds,
@@ -273,70 +245,8 @@ def learn(
     return posterior
 
 
-def _decisive(
-    arguments: Mapping[str, Any], options: SamplingOptions, method: str
-) -> dict[str, Any]:
-    """The options to record that differ from their defaults, as JSON can hold them."""
-    if method == "exact":  # nothing else decides what it computes
-        return _given(arguments, ("allow_degenerate",))
-    stops = {name: getattr(options, name) for name in ("steps", "time", "until_converged")}
-    stopping = {name: value for name, value in stops.items() if value is not None}
-    return _given(arguments, RECORDED) | stopping
-
-
-def _given(arguments: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Those of these options that differ from their defaults; they have been checked before."""
-    defaults = signature(learn).parameters
-    given = {}
-    for name in names:
-        value = arguments[name]
-        if isinstance(value, Dag):
-            value = {"names": list(value.names), "edges": [list(edge) for edge in value.edges]}
-        elif isinstance(value, Mapping):
-            value = {
-                key: list(own) if isinstance(own, Iterable) else float(own)
-                for key, own in value.items()
-            }
-        elif isinstance(value, np.integer):
-            value = int(value)
-        if value is not defaults[name].default and value != defaults[name].default:
-            given[name] = value
-    return given
-
-
-def _write_score(score: LocalScore) -> str:
-    """The score as one would write it; nothing for one that only the user has."""
-    kind = type(score)
-    if not kind.__module__.startswith("outpoint.") or isinstance(score, CustomScore):
-        return ""
-    settings = {
-        own.name: (getattr(score, own.name), own.default) for own in fields(cast(Any, kind))
-    }
-    given = [f"{name}={value!r}" for name, (value, usual) in settings.items() if value != usual]
-    return f"{kind.__name__}({', '.join(given)})"
-
-
-class IgnoredOptionWarning(UserWarning):
-    """Options were given that the chosen method does not have."""
-
-
-def _warn_of_ignored(**given: Any) -> None:
-    """Name the options of sampling that differ from their defaults."""
-    defaults = signature(learn).parameters
-    named = [
-        name
-        for name, value in given.items()
-        if value is not defaults[name].default and value != defaults[name].default
-    ]
-    if named:
-        warnings.warn(describe_ignored(named), IgnoredOptionWarning, stacklevel=3)
-
-
-def describe_ignored(names: Sequence[str]) -> str:
-    """A sentence about options that an exact run does not use."""
-    verb = "is" if len(names) == 1 else "are"
-    listed = enumerate_items(names, limit=len(names))
-    return f"the posterior is exact and nothing is sampled: {listed} {verb} not used."
+DEFAULTS = {name: parameter.default for name, parameter in signature(learn).parameters.items()}
+"""The options of :func:`learn` and what they are by default."""
 
 
 def _sum_over_all(

@@ -141,11 +141,11 @@ def learn(
 
     Example: outpoint learn boston --max-parents 3 --out boston-run
     """
+    from outpoint.arguments import IgnoredOptionWarning
     from outpoint.cli.interruption import resumable
     from outpoint.cli.output import print_json
     from outpoint.cli.progress import RunProgress
     from outpoint.cli.summary import print_summary
-    from outpoint.learning import IgnoredOptionWarning
     from outpoint.learning import learn as learn_posterior
     from outpoint.posterior import check_writable, summarize
     from outpoint.preparation import checked_seed
@@ -209,7 +209,7 @@ def _command(seed: int | None) -> str:
 
 def _tell_ignored(context: typer.Context) -> None:
     """Name, on standard error, the options given that an exact run does not use."""
-    from outpoint.learning import describe_ignored
+    from outpoint.arguments import describe_ignored
 
     sources = {name: context.get_parameter_source(name) for name in ONLY_SAMPLED}
     given = [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]

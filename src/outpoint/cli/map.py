@@ -142,7 +142,7 @@ def _print_result(result: "MapResult", data: "Dataset", chosen: object, out: Pat
     """Data, model, score, edges, verdict, file."""
     from outpoint.cli.summary import describe_data, make_console, print_line
     from outpoint.cli.text import printable
-    from outpoint.posterior.again import describe_limit
+    from outpoint.posterior.info import describe_limit
     from outpoint.report.facts import SCORE_NAMES
 
     console = make_console()

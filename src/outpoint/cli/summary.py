@@ -11,8 +11,8 @@ from rich.text import Text
 from outpoint.cli.text import printable
 from outpoint.data import Dataset
 from outpoint.posterior import Posterior, SampledPosterior
-from outpoint.posterior.again import describe_model
 from outpoint.posterior.files import RUN_FILES
+from outpoint.posterior.info import describe_model
 from outpoint.scores import note_units
 
 if TYPE_CHECKING:

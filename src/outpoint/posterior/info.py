@@ -1,4 +1,4 @@
-"""What a posterior knows about its origin."""
+"""What a posterior knows about its origin, and how to say it."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,3 +31,42 @@ class RunInfo:
     reading: dict[str, Any] | None = None
     kinds: tuple[str, ...] = ()
     libraries: dict[str, str] = field(default_factory=dict)
+
+
+def describe_model(info: RunInfo, n_nodes: int) -> str:
+    """Score, prior, knowledge and limit in one line."""
+    parts = [f"{describe_score(info)} score", f"{info.structure_prior} prior"]
+    parts += describe_knowledge(info)
+    return ", ".join([*parts, describe_limit(info.max_parents, n_nodes)])
+
+
+def describe_limit(max_parents: int, n_nodes: int) -> str:
+    """How many parents a variable may have."""
+    if max_parents >= n_nodes - 1:
+        return "no limit on parents"
+    return "at most 1 parent" if max_parents == 1 else f"at most {max_parents} parents"
+
+
+def describe_score(info: RunInfo) -> str:
+    """The score with the settings that are not the usual ones."""
+    return info.score_settings.removesuffix("()") or info.score
+
+
+def describe_knowledge(info: RunInfo) -> list[str]:
+    """What the user knew, in a few words each."""
+    known = info.knowledge
+    words = []
+    for kind in ("required", "forbidden"):
+        if known.get(kind):
+            count = len(known[kind])
+            words.append(f"{count} {kind} edge{'s' if count > 1 else ''}")
+    if known.get("tiers"):
+        words.append(f"{len(known['tiers'])} tiers")
+    if known.get("roots"):
+        count = len(known["roots"])
+        words.append(f"{count} root{'s' if count > 1 else ''}")
+    if known.get("edge_prior") is not None:
+        prior = known["edge_prior"]
+        is_number = isinstance(prior, int | float)
+        words.append(f"edge prior {prior:g}" if is_number else "edge prior of its own")
+    return words

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from outpoint.posterior import Posterior, SampledPosterior
-from outpoint.posterior.again import describe_knowledge, describe_score
+from outpoint.posterior.info import describe_knowledge, describe_score
 from outpoint.report.answers import LEAST_DRAWS, RankedDag
 
 if TYPE_CHECKING:

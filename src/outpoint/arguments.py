@@ -1,0 +1,87 @@
+"""What ``learn`` was asked for: recorded with a run, or named where its method cannot use it."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, cast
+
+import numpy as np
+
+from outpoint.data.wording import enumerate_items
+from outpoint.graphs import Dag
+from outpoint.sampling import SamplingOptions
+from outpoint.scores import CustomScore, LocalScore
+
+Arguments = Mapping[str, Any]
+
+STOPS = ("steps", "time", "until_converged")
+ONLY_SAMPLED = (
+    *("chains", *STOPS, "warmup", "draws"),
+    *("edge_reversals", "start", "n_candidates", "candidates"),
+)
+"""Options without a meaning for exact sums, but for ``moves``, which these refuse."""
+
+ALWAYS = ("allow_degenerate",)
+"""Options that decide every result and stand nowhere else in the record of a run."""
+
+
+class IgnoredOptionWarning(UserWarning):
+    """Options were given that the chosen method does not have."""
+
+
+def warn_of_ignored(arguments: Arguments, defaults: Arguments) -> None:
+    """Name the options of sampling that an exact run was given, to the caller of the caller."""
+    named = [name for name in ONLY_SAMPLED if _differs(arguments[name], defaults[name])]
+    if named:
+        warnings.warn(describe_ignored(named), IgnoredOptionWarning, stacklevel=3)
+
+
+def describe_ignored(names: Sequence[str]) -> str:
+    """A sentence about options that an exact run does not use."""
+    verb = "is" if len(names) == 1 else "are"
+    listed = enumerate_items(names, limit=len(names))
+    return f"the posterior is exact and nothing is sampled: {listed} {verb} not used."
+
+
+def decisive_options(
+    arguments: Arguments, defaults: Arguments, options: SamplingOptions, method: str
+) -> dict[str, Any]:
+    """The options that decide the result and differ from their defaults, as JSON can hold them.
+
+    They have been checked. When to stop is taken from ``options``: a run that is continued may have
+    that from its checkpoint.
+    """
+    names = ALWAYS if method == "exact" else (*ALWAYS, *ONLY_SAMPLED, "moves")
+    stops = {name: getattr(options, name) for name in STOPS}
+    values = {**arguments, **stops}
+    differing = [name for name in names if _differs(values[name], defaults[name])]
+    return {name: _as_json(values[name]) for name in differing}
+
+
+def write_score(score: LocalScore) -> str:
+    """The score as one would write it; nothing for one that only the user has."""
+    kind = type(score)
+    if not kind.__module__.startswith("outpoint.") or isinstance(score, CustomScore):
+        return ""
+    settings = {own.name: own.default for own in fields(cast(Any, kind))}
+    values = {name: getattr(score, name) for name in settings}
+    given = [f"{name}={values[name]!r}" for name in settings if values[name] != settings[name]]
+    return f"{kind.__name__}({', '.join(given)})"
+
+
+def _differs(value: Any, default: Any) -> bool:
+    """Whether an option was changed; arrays and tables compare to no single truth value."""
+    if value is default:
+        return False
+    return not isinstance(value, str | int | float | np.number) or bool(value != default)
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Dag):
+        return {"names": list(value.names), "edges": [list(edge) for edge in value.edges]}
+    if isinstance(value, Mapping):
+        return {
+            key: list(own) if isinstance(own, Iterable) else float(own)
+            for key, own in value.items()
+        }
+    return value.item() if isinstance(value, np.generic) else value
