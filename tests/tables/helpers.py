@@ -1,18 +1,95 @@
 """Score tables with known content, and the plain sums they are compared with."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outpoint.data import Dataset
+from outpoint.mcmc import sums
 from outpoint.scores import CustomScore, Knowledge, build_prior
 from outpoint.tables import ScoreTable, build_table
-from tests.reference import subsets
+from outpoint.tables.view import TableView, view_table
+from tests.reference import log_sum_exp, subsets
 
 
 def node_names(n: int) -> tuple[str, ...]:
     return tuple(f"v{i}" for i in range(n))
+
+
+class Sums:
+    """The samplers' sums and draws over the parent sets of a table, asked with sets of nodes."""
+
+    LEVEL = 2
+
+    def __init__(self, table: ScoreTable) -> None:
+        self.table = table
+
+    @cached_property
+    def view(self) -> TableView:
+        return view_table(self.table)
+
+    def layers(
+        self, child: int, allowed: Iterable[int], required: Iterable[int] = ()
+    ) -> NDArray[np.int64]:
+        """Layer 1 for the required nodes that are allowed, 0 for the other allowed ones."""
+        layer = np.full(self.table.n_nodes, self.LEVEL, dtype=np.int64)
+        layer[list(allowed)] = 0
+        for u in required:
+            if layer[u] == 0:
+                layer[u] = 1
+        layer[child] = self.LEVEL
+        return layer
+
+    def log_sum(self, child: int, allowed: Iterable[int]) -> float:
+        """Over all sets within ``allowed``."""
+        return float(sums.log_sum_any(self.view, child, self.layers(child, allowed), self.LEVEL))
+
+    def log_with(self, child: int, member: int, allowed: Iterable[int]) -> float:
+        """Over the sets within ``allowed`` that contain ``member``, which is allowed."""
+        layer = self.layers(child, allowed)
+        return float(sums.log_sum_with(self.view, child, member, layer, self.LEVEL))
+
+    def log_tau(self, child: int, allowed: Iterable[int], required: Iterable[int]) -> float:
+        """Over the sets within ``allowed`` that meet ``required``: summed, or held one by one."""
+        layer = self.layers(child, allowed, required)
+        held = range(*self.view.outside.start[child : child + 2])
+        return log_sum_exp(
+            sums.log_tau(self.view, child, layer, self.LEVEL, place)
+            for place in (sums.INSIDE, *held)
+        )
+
+    def draw(self, child: int, allowed: Iterable[int], rng: np.random.Generator) -> tuple[int, ...]:
+        """A set within ``allowed``."""
+        layer = self.layers(child, allowed)
+        total = sums.log_sum_any(self.view, child, layer, self.LEVEL)
+        code = sums.sample_any(self.view, child, layer, self.LEVEL, total, rng)
+        return self.table.parent_sets.members_of(child, int(code))
+
+    def draw_with(
+        self, child: int, member: int, allowed: Iterable[int], rng: np.random.Generator
+    ) -> tuple[int, ...]:
+        """A set within ``allowed`` that contains ``member``."""
+        layer = self.layers(child, allowed)
+        total = sums.log_sum_with(self.view, child, member, layer, self.LEVEL)
+        code = sums.sample_with(self.view, child, member, layer, self.LEVEL, total, rng)
+        return self.table.parent_sets.members_of(child, int(code))
+
+    def draw_meeting(
+        self,
+        child: int,
+        allowed: Iterable[int],
+        required: Iterable[int],
+        rng: np.random.Generator,
+    ) -> tuple[int, ...]:
+        """A set of candidates within ``allowed`` that meets ``required``."""
+        layer = self.layers(child, allowed, required)
+        total = sums.log_inside(self.view, child, layer, self.LEVEL)
+        code = sums.sample_meeting(self.view, child, layer, self.LEVEL, total, rng)
+        return self.table.parent_sets.members_of(child, int(code))
 
 
 @dataclass(frozen=True)
@@ -21,6 +98,10 @@ class KnownTable:
 
     table: ScoreTable
     scores: dict[tuple[int, tuple[int, ...]], float]
+
+    @cached_property
+    def sums(self) -> Sums:
+        return Sums(self.table)
 
     def score(self, child: int, parents: tuple[int, ...]) -> float:
         """The score of a family, -inf for one that is not admissible."""

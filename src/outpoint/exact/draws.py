@@ -15,7 +15,8 @@ from outpoint.exact.recursions import Scaled, load_completions, make_workspace
 from outpoint.exact.scaled import LOG_2
 from outpoint.kernels import kernel, run_chunked
 from outpoint.tables import ScoreTable
-from outpoint.tables.queries import candidate_masks, sample_parents, scan_ranked
+from outpoint.tables.bits import insert_bit, skip_bit
+from outpoint.tables.logspace import LOG_EPSILON, log_add
 
 DRAWS_PER_STREAM = 50
 """Draws whose parents come from one random stream; fixed, whatever the number of threads."""
@@ -38,9 +39,7 @@ def sample_dags(
     def work(start: int, stop: int) -> None:
         for i in range(start, stop):
             block = slice(i * DRAWS_PER_STREAM, (i + 1) * DRAWS_PER_STREAM)
-            _sample_parents(
-                table.candidates, ranked, table.outside, layers[block], streams[i], dags[block]
-            )
+            _sample_parents(ranked, layers[block], streams[i], dags[block])
 
     run_chunked(
         work,
@@ -86,7 +85,6 @@ def _sample_next_layers(
 
     def work(start: int, stop: int) -> None:
         _next_layers(
-            table.candidates,
             log_sums,
             ranked,
             upward.mantissa,
@@ -145,25 +143,23 @@ def _first_layer(dense, log_sums, mantissa, exponent, cumulative):
 
 
 @kernel
-def _next_layers(candidates, log_sums, ranked, mantissa, exponent, states, bounds, uniform, chosen):
+def _next_layers(log_sums, ranked, mantissa, exponent, states, bounds, uniform, chosen):
     """Draw the next layer of all draws of each state, given as placed nodes and last layer.
 
     The draws of state s have the numbers ``bounds[s]..bounds[s+1]``.
     """
-    n = candidates.shape[0]
+    n = log_sums.shape[0]
     full = (1 << n) - 1
     work = make_workspace(n - 1)
     weights = np.empty(1 << (n - 1))
     log_tau = np.empty(n)
-    layer = np.empty(n, dtype=np.int64)
     for state in range(states.shape[0]):
         placed, last = states[state, 0], states[state, 1]
         for node in range(n):
-            layer[node] = 2 if not placed >> node & 1 else last >> node & 1
-        for node in range(n):
-            if layer[node] == 2:
-                allowed, previous = candidate_masks(candidates[node], layer, 2)
-                log_tau[node] = scan_ranked(ranked, node, allowed, previous, True)
+            if not placed >> node & 1:
+                log_tau[node] = _log_meeting(
+                    ranked, node, skip_bit(placed, node), skip_bit(last, node)
+                )
         count = load_completions(log_sums, full ^ placed, mantissa, exponent, work)
         _remaining_weights(log_tau, count, work, weights)
         for r in range(1, 1 << count):
@@ -180,16 +176,53 @@ def _next_layers(candidates, log_sums, ranked, mantissa, exponent, states, bound
 
 
 @kernel
-def _sample_parents(candidates, ranked, outside, layers, rng, dags):
+def _log_meeting(ranked, node, allowed, previous):
+    """Log sum over the parent sets within ``allowed`` that meet ``previous``.
+
+    Masks are of the other nodes, which are all candidates; read off the ranking, the sum needs no
+    table of sums by member.
+    """
+    total = -np.inf
+    for i in range(ranked.start[node], ranked.start[node + 1]):
+        if ranked.log_tail[i] < total + LOG_EPSILON:
+            break
+        mask = np.int64(ranked.mask[i])
+        if mask & ~allowed == 0 and mask & previous != 0:
+            total = log_add(total, ranked.score[i])
+    return total
+
+
+@kernel
+def _draw_meeting(ranked, node, allowed, previous, uniform):
+    """A parent set within ``allowed`` that meets ``previous``, drawn by its score, as a mask."""
+    log_total = _log_meeting(ranked, node, allowed, previous)
+    chosen = np.int64(0)
+    for i in range(ranked.start[node], ranked.start[node + 1]):
+        mask = np.int64(ranked.mask[i])
+        if mask & ~allowed == 0 and mask & previous != 0:
+            chosen = mask
+            uniform -= np.exp(ranked.score[i] - log_total)
+            if uniform < 0.0:
+                break
+    return chosen
+
+
+@kernel
+def _sample_parents(ranked, layers, rng, dags):
     """Draw the parents of every node, given the layers of the DAGs."""
-    n = candidates.shape[0]
-    parents = np.empty(n, dtype=np.int64)
+    n = layers.shape[1]
     for draw in range(dags.shape[0]):
         layer = layers[draw]
         for node in range(n):
-            if layer[node] > 0:
-                size = sample_parents(
-                    candidates, ranked, outside, node, layer, layer[node], True, rng, parents
-                )
-                for i in range(size):
-                    dags[draw, parents[i], node] = True
+            if layer[node] == 0:
+                continue
+            before, last = 0, 0
+            for u in range(n):
+                before |= np.int64(layer[u] < layer[node]) << u
+                last |= np.int64(layer[u] == layer[node] - 1) << u
+            chosen = _draw_meeting(
+                ranked, node, skip_bit(before, node), skip_bit(last, node), rng.random()
+            )
+            parents = insert_bit(chosen, node)
+            for u in range(n):
+                dags[draw, u, node] = parents >> u & 1

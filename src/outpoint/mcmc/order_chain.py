@@ -16,7 +16,7 @@ from outpoint.mcmc.metropolis import accepts
 from outpoint.mcmc.moves import STILL, SWAP_ANY
 from outpoint.mcmc.sums import allowed_mask, is_open, log_sum_any, sample_any
 from outpoint.mcmc.trace import add_outside_set, next_edge_row, record_dag
-from outpoint.tables.queries import EPSILON
+from outpoint.tables.logspace import EPSILON
 
 
 class OrderChain(NamedTuple):

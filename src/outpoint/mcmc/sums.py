@@ -12,8 +12,7 @@ import numpy as np
 
 from outpoint.kernels import inlined
 from outpoint.tables.bits import skip_bit
-from outpoint.tables.logspace import log_add
-from outpoint.tables.queries import LOG_EPSILON
+from outpoint.tables.logspace import LOG_EPSILON, log_add
 
 INSIDE = -1
 """Stands in ``held`` for a node whose parents are summed over the inside sets."""

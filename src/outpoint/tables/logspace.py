@@ -8,6 +8,10 @@ import numpy as np
 
 from outpoint.kernels import inlined, kernel
 
+EPSILON = 1e-11
+LOG_EPSILON = np.log(EPSILON)
+"""Scans of ranked scores stop once all that is left is below this fraction of what they found."""
+
 
 @inlined
 def log_add(a, b):

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.errors import OptionError
-from outpoint.tables import queries
 from outpoint.tables.dense import containing_log_sums, subset_log_sums, subset_maxima
 from outpoint.tables.outside import OutsideSets
 from outpoint.tables.parent_sets import Codes, ParentSets
@@ -130,72 +129,6 @@ class ScoreTable:
             return -np.inf
         found = np.flatnonzero((self.outside.members[start:stop] == padded).all(axis=1))
         return float(self.outside.score[start + found[0]]) if len(found) else -np.inf
-
-    def log_tau(self, child: int, allowed: Iterable[int], required: Iterable[int]) -> float:
-        """Log sum over the parent sets within ``allowed`` that meet ``required``."""
-        layer = self._layers(child, allowed, required)
-        return float(queries.log_tau(self.candidates, self.omega, self.outside, child, layer, 2))
-
-    def log_sum(self, child: int, allowed: Iterable[int]) -> float:
-        """Log sum over the parent sets within ``allowed`` (the order-MCMC sum)."""
-        layer = self._layers(child, allowed, ())
-        return float(queries.log_sum(self.candidates, self.log_sums, self.outside, child, layer, 2))
-
-    def log_max(self, child: int, allowed: Iterable[int]) -> float:
-        """Score of the best parent set within ``allowed``."""
-        layer = self._layers(child, allowed, ())
-        return float(queries.log_max(self.candidates, self.maxima, self.outside, child, layer, 2))
-
-    def best_parents(self, child: int, allowed: Iterable[int]) -> tuple[int, ...]:
-        """The best parent set within ``allowed``."""
-        layer = self._layers(child, allowed, ())
-        within, _ = queries.candidate_masks(self.candidates[child], layer, 2)
-        i = queries.first_ranked(self.ranked, child, within, 0, False)
-        floor = -np.inf if i < 0 else self.ranked.score[i]
-        j = queries.first_outside(self.outside, child, layer, 2, False, floor)
-        if j >= 0:
-            return tuple(int(u) for u in self.outside.members[j] if u >= 0)
-        if i < 0:
-            raise OptionError(f"{self.names[child]} has no admissible parent set here.")
-        mask = int(self.ranked.mask[i])
-        return tuple(int(u) for k, u in enumerate(self.candidates[child]) if mask >> k & 1)
-
-    def sample_parents(
-        self,
-        child: int,
-        allowed: Iterable[int],
-        required: Iterable[int] | None,
-        rng: np.random.Generator,
-    ) -> tuple[int, ...]:
-        """Draw a parent set within ``allowed`` by score; it meets ``required`` if that is given."""
-        layer = self._layers(child, allowed, required or ())
-        parents = np.empty(self.max_parents + 1, dtype=np.int64)
-        size = queries.sample_parents(
-            self.candidates,
-            self.ranked,
-            self.outside,
-            child,
-            layer,
-            2,
-            required is not None,
-            rng,
-            parents,
-        )
-        if size < 0:
-            raise OptionError(f"{self.names[child]} has no admissible parent set here.")
-        return tuple(int(u) for u in parents[:size])
-
-    def _layers(
-        self, child: int, allowed: Iterable[int], required: Iterable[int]
-    ) -> NDArray[np.int64]:
-        """A (U, T) pair as layers below level 2: T is layer 1, the rest of U layer 0."""
-        layer = np.full(self.n_nodes, 2, dtype=np.int64)
-        layer[list(allowed)] = 0
-        for u in required:
-            if layer[u] == 0:
-                layer[u] = 1
-        layer[child] = 2
-        return layer
 
 
 def _read_only(array):

@@ -23,7 +23,7 @@ from outpoint.mcmc.moves.node_gibbs import (
     weigh_rest,
 )
 from outpoint.mcmc.sums import INSIDE
-from outpoint.tables.queries import LOG_EPSILON
+from outpoint.tables.logspace import LOG_EPSILON
 
 LOOKS = 16
 """Sets between two looks at whether the rest of the list can still matter."""
