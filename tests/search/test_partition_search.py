@@ -12,7 +12,8 @@ from outpoint.search.partition_search import (
     weigh_placements,
     write_placement,
 )
-from outpoint.search.view import containing_maxima, view_maxima
+from outpoint.search.view import view_maxima
+from outpoint.tables.dense import containing_maxima
 from tests.search.helpers import TABLES, best_of_layers, best_score, floor
 from tests.tables.helpers import random_table
 

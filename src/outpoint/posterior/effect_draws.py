@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from outpoint.graphs.sorting import sort_nodes
 from outpoint.kernels import kernel
 
 
@@ -23,7 +24,7 @@ def add_effects(dags, weights, factor, freedom, units, rng, out, means, paths):
     room = _largest_family(dags)  # n of n x n would be gigabytes
     triangles = np.zeros((n, room, room))
     for d in range(dags.shape[0]):
-        if not _fill_order(dags[d], order):
+        if not sort_nodes(dags[d], order):
             return False
         for v in range(n):
             n_parents = _list_parents(dags[d], v, parents)
@@ -64,32 +65,6 @@ def _largest_family(dags):
                 size += dags[d, u, v]
             largest = max(largest, size)
     return largest
-
-
-@kernel
-def _fill_order(dag, order):
-    """Parents before children; false if there is a cycle."""
-    n = order.size
-    waiting = np.zeros(n, dtype=np.int64)
-    for v in range(n):
-        for u in range(n):
-            waiting[v] += dag[u, v]
-    placed = 0
-    for v in range(n):
-        if waiting[v] == 0:
-            order[placed] = v
-            placed += 1
-    done = 0
-    while done < placed:
-        u = order[done]
-        done += 1
-        for v in range(n):
-            if dag[u, v]:
-                waiting[v] -= 1
-                if waiting[v] == 0:
-                    order[placed] = v
-                    placed += 1
-    return placed == n
 
 
 @kernel

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.graphs import Dag
-from outpoint.mcmc.ancestors import count_ancestors
+from outpoint.graphs.blocks import add_ancestors
 from outpoint.mcmc.trace import spread_edges
 from outpoint.posterior.assessment import assess_records, outside_pairs
 from outpoint.posterior.convergence import Assessment
@@ -251,14 +251,13 @@ class SampledPosterior(Posterior):
         return edges
 
     def _ancestors(self) -> Floats:
-        counts = np.zeros((len(self.names), len(self.names)), dtype=np.int64)
+        counts = np.zeros((len(self.names), len(self.names)))
         for record in self.records:
             codes = self._codes(record)
             for start in range(0, len(codes), BLOCK):
-                counts += count_ancestors(
-                    self.parent_sets.adjacencies(codes[start : start + BLOCK])
-                )
-        return np.divide(counts, self.n_chains * self.n_draws)
+                dags = self.parent_sets.adjacencies(codes[start : start + BLOCK])
+                add_ancestors(dags, np.ones(len(dags)), counts)
+        return counts / (self.n_chains * self.n_draws)
 
     def _log_scores(self) -> Floats:
         return np.stack([record.log_score[-self.n_draws :] for record in self.records])

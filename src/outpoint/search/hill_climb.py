@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.graphs.order import random_order
+from outpoint.graphs.sorting import sort_nodes
 from outpoint.kernels import kernel, run_chunked
 from outpoint.search.annealing import finite, is_better
 from outpoint.search.best_dag import Adjacency
@@ -139,28 +140,15 @@ def _score_changes(lookup, dag, child, score, toggled):
 def _fill_reach(dag, reach):
     """``reach[u, v]``: whether a directed path leads from u to v."""
     n = dag.shape[0]
+    order = np.empty(n, dtype=np.int64)
+    sort_nodes(dag, order)
     reach[:] = False
-    n_parents = np.zeros(n, dtype=np.int64)
-    for v in range(n):
-        for u in range(n):
-            n_parents[v] += dag[u, v]
-    ready = np.empty(n, dtype=np.int64)
-    n_ready = 0
-    for v in range(n):
-        if n_parents[v] == 0:
-            ready[n_ready] = v
-            n_ready += 1
-    for i in range(n):  # the graph is acyclic: every node gets ready
-        u = ready[i]
+    for u in order:
         for v in range(n):
             if dag[u, v]:
                 reach[u, v] = True
                 for w in range(n):
                     reach[w, v] |= reach[w, u]
-                n_parents[v] -= 1
-                if n_parents[v] == 0:
-                    ready[n_ready] = v
-                    n_ready += 1
 
 
 @kernel

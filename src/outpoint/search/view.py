@@ -5,11 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.kernels import kernel, run_chunked
 from outpoint.search.winners import winners_outside
 from outpoint.tables import ScoreTable
-from outpoint.tables.bits import insert_bit
-from outpoint.tables.logspace import max_over_subsets
+from outpoint.tables.dense import containing_maxima
 from outpoint.tables.ranked import frozen
 from outpoint.tables.view import candidate_positions
 
@@ -50,25 +48,3 @@ def view_maxima(table: ScoreTable) -> SearchView:
         score,
     )
     return frozen(view)
-
-
-def containing_maxima(dense: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``[v, i, W]``: the best score of the sets with v's i-th candidate, otherwise within W."""
-    n, size = dense.shape
-    n_candidates = size.bit_length() - 1
-    out = np.empty((n, n_candidates, size // 2))
-
-    def work(begin: int, end: int) -> None:
-        for item in range(begin, end):
-            child, position = divmod(item, n_candidates)
-            _gather_containing(dense[child], position, out[child, position])
-            max_over_subsets(out[child, position])
-
-    run_chunked(work, n * n_candidates)
-    return out
-
-
-@kernel
-def _gather_containing(scores, position, out):
-    for rest in range(out.size):
-        out[rest] = scores[insert_bit(rest, position) | (1 << position)]

@@ -97,18 +97,27 @@ def _transformed(dense, transform):
 
 def containing_log_sums(dense: NDArray[np.float64]) -> NDArray[np.float64]:
     """omega: ``[v, j, W]``, W being a mask without candidate j, renumbered by ``skip_bit``."""
+    return _containing(dense, sum_over_subsets)
+
+
+def containing_maxima(dense: NDArray[np.float64]) -> NDArray[np.float64]:
+    """``[v, j, W]``: the best score of the sets with v's j-th candidate, otherwise within W."""
+    return _containing(dense, max_over_subsets)
+
+
+def _containing(dense, transform):
     n, size = dense.shape
     n_candidates = size.bit_length() - 1
-    omega = np.empty((n, n_candidates, size // 2))
+    out = np.empty((n, n_candidates, size // 2))
 
     def work(start: int, stop: int) -> None:
         for item in range(start, stop):
             child, position = divmod(item, n_candidates)
-            _gather_containing(dense[child], position, omega[child, position])
-            sum_over_subsets(omega[child, position])
+            _gather_containing(dense[child], position, out[child, position])
+            transform(out[child, position])
 
     run_chunked(work, n * n_candidates)
-    return omega
+    return out
 
 
 @kernel
