@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outpoint.data import Dataset, load_dataset
+from outpoint.data import Data, Dataset, load_dataset
 from outpoint.errors import DataError, OptionError
 from outpoint.learning import learn
-from outpoint.scores import Knowledge
+from outpoint.mcmc import Moves
+from outpoint.sampling import Start
+from outpoint.scores import Knowledge, Score
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +61,7 @@ class OutpointLearner:
         self,
         *,
         threshold: float | None = None,
-        local_score: Any = "auto",
+        local_score: Score = "auto",
         method: str = "auto",
         max_parents: int | None = None,
         chains: int = 4,
@@ -67,9 +69,9 @@ class OutpointLearner:
         seed: int | None = None,
         warmup: int | None = None,
         draws: int = 1000,
-        moves: Any = None,
+        moves: Moves | None = None,
         edge_reversals: bool = True,
-        start: Any = None,
+        start: Start | None = None,
         n_candidates: int | None = None,
         candidates: Mapping[str, Sequence[str]] | None = None,
         structure_prior: str = "uniform",
@@ -135,7 +137,7 @@ class OutpointLearner:
             setattr(self, name, value)
         return self
 
-    def fit(self, X: Any, y: Any = None) -> OutpointLearner:
+    def fit(self, X: Data, y: Any = None) -> OutpointLearner:
         """Learn the posterior from a table; ``y`` is ignored. Returns the estimator."""
         import pandas as pd
 
@@ -165,7 +167,7 @@ class OutpointLearner:
             self.feature_names_in_ = np.array(data.names, dtype=object)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None) -> pd.DataFrame:
+    def fit_predict(self, X: Data, y: Any = None) -> pd.DataFrame:
         """Fit, and return ``adjacency_matrix_``."""
         return self.fit(X).adjacency_matrix_
 

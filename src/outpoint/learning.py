@@ -11,11 +11,11 @@ import numpy as np
 
 from outpoint import __version__
 from outpoint.arguments import decisive_options, warn_of_ignored, write_score
-from outpoint.data import Dataset, load_dataset
+from outpoint.data import Data, Dataset, load_dataset
 from outpoint.errors import GraphError, OptionError
 from outpoint.exact import is_quick, require_feasible, solve
 from outpoint.graphs import Dag
-from outpoint.mcmc import SAMPLERS, check_method
+from outpoint.mcmc import SAMPLERS, Moves, check_method
 from outpoint.narrowing import narrow
 from outpoint.posterior import ExactPosterior, Posterior, RunInfo, check_writable, write_run
 from outpoint.posterior.effects import GaussianModel
@@ -24,6 +24,7 @@ from outpoint.preparation import Model, checked_seed, prepare
 from outpoint.runs import STOPPING, Progress, Report, saved_arrays, saved_facts
 from outpoint.sampling import (
     SamplingOptions,
+    Start,
     parse_seconds,
     remove_checkpoints,
     sample_posterior,
@@ -31,6 +32,7 @@ from outpoint.sampling import (
 )
 from outpoint.scores import (
     Knowledge,
+    Score,
     build_prior,
     resolve_knowledge,
     resolve_score,
@@ -44,8 +46,8 @@ LIBRARIES = ("numba", "numpy")
 
 
 def learn(
-    data: Any,
-    score: Any = "auto",
+    data: Data,
+    score: Score = "auto",
     method: str = "auto",
     max_parents: int | None = None,
     chains: int = 4,
@@ -54,9 +56,9 @@ def learn(
     *,
     warmup: int | None = None,
     draws: int = 1000,
-    moves: Any = None,
+    moves: Moves | None = None,
     edge_reversals: bool = True,
-    start: Any = None,
+    start: Start | None = None,
     n_candidates: int | None = None,
     candidates: Mapping[str, Sequence[str]] | None = None,
     structure_prior: str = "uniform",
@@ -253,7 +255,7 @@ def _sum_over_all(
     model: Model,
     options: SamplingOptions,
     n_candidates: int | None,
-    candidates: Any,
+    candidates: Mapping[str, Sequence[str]] | None,
     info: Callable[[], RunInfo],
     report: Report,
 ) -> Posterior:
@@ -271,7 +273,7 @@ def _sample(
     model: Model,
     options: SamplingOptions,
     n_candidates: int | None,
-    candidates: Any,
+    candidates: Mapping[str, Sequence[str]] | None,
     info: Callable[[], RunInfo],
     report: Report,
 ) -> Posterior:
@@ -296,9 +298,9 @@ def _gaussian(model: Model) -> GaussianModel | None:
 
 
 def log_score(
-    data: Any,
+    data: Data,
     dag: Dag,
-    score: Any = "auto",
+    score: Score = "auto",
     *,
     structure_prior: str = "uniform",
     knowledge: Knowledge | str | Path | None = None,
@@ -327,7 +329,9 @@ def log_score(
     return total
 
 
-def _chosen_method(method: str, data: Dataset, moves: Any, memory_limit: float | None) -> str:
+def _chosen_method(
+    method: str, data: Dataset, moves: Moves | None, memory_limit: float | None
+) -> str:
     """The engine to use; refuses unknown ones and problems that do not fit."""
     if method not in METHODS:
         raise OptionError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}.")

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.data import Data
 from outpoint.errors import OptionError
 from outpoint.exact import find_optima, is_best_quick, require_best_feasible
 from outpoint.graphs import Cpdag, Dag
 from outpoint.preparation import Model, checked_count, checked_seed, prepare
 from outpoint.runs import Progress, Report
-from outpoint.scores import Knowledge, resolve_knowledge
+from outpoint.scores import Knowledge, Score, resolve_knowledge
 from outpoint.search import (
     PATIENCE,
     SPACES,
@@ -133,8 +134,8 @@ class _Found(NamedTuple):
 
 
 def find_map(
-    data: Any,
-    score: Any = "auto",
+    data: Data,
+    score: Score = "auto",
     method: str = "auto",
     max_parents: int | None = None,
     runs: int | None = None,

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from outpoint.data import Dataset, load_dataset
+from outpoint.data import Data, Dataset, load_dataset
 from outpoint.errors import OptionError
 from outpoint.scores import (
     FamilyScorer,
     Knowledge,
     LocalScore,
+    Score,
     StructurePrior,
     build_prior,
     note_units,
@@ -70,9 +71,9 @@ class Model:
 
 
 def prepare(
-    data: Any,
+    data: Data,
     *,
-    score: Any,
+    score: Score,
     max_parents: int | None,
     structure_prior: str,
     knowledge: Knowledge,

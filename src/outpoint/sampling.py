@@ -14,7 +14,7 @@ from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from outpoint import __version__
 from outpoint.errors import GraphError, OptionError
 from outpoint.graphs import Dag
-from outpoint.mcmc import SWEEP, Sampler, Settings, is_possible
+from outpoint.mcmc import SWEEP, Moves, Sampler, Settings, is_possible
 from outpoint.mcmc.settings import Codes
 from outpoint.narrowing import Narrowed
 from outpoint.posterior import RunInfo, SampledPosterior
@@ -50,6 +50,9 @@ from outpoint.runs.dask import dask_executor
 from outpoint.runs.teams import Team
 from outpoint.scores import StructurePrior
 from outpoint.tables.view import TableView, view_table
+
+Start = Literal["empty", "order", "search"] | Dag
+"""Where chains may start."""
 
 LONGEST = {None: 25, True: 250}
 """How many times the usual number of steps a run may take to converge: by default, or if asked."""
@@ -83,9 +86,9 @@ class SamplingOptions:
     draws: int = 1000
     time: float | None = None
     until_converged: bool | None = None
-    moves: Any = None
+    moves: Moves | None = None
     edge_reversals: bool = True
-    start: Any = None
+    start: Start | None = None
     engine: str = "threads"
     scheduler: str | None = None
     out: Path | None = None
@@ -181,7 +184,7 @@ class SamplingOptions:
         )
 
 
-def _is(start: Any, name: str) -> bool:
+def _is(start: Start | None, name: str) -> bool:
     return isinstance(start, str) and start == name
 
 
@@ -331,7 +334,7 @@ def _all_facts(
     view: TableView,
     settings: Settings,
     prior: StructurePrior,
-    start: Any,
+    start: Start | None,
 ) -> dict[str, Any]:
     """Everything that decides the draws, as JSON."""
     known = np.stack([prior.required, np.isneginf(prior.edge_log_weight)])

@@ -4,8 +4,10 @@ from outpoint.data import bundled
 from outpoint.data.dataset import Dataset
 from outpoint.data.read import load_dataset
 from outpoint.data.simulate import draw_tables, simulate, simulate_from_tables
+from outpoint.data.sources import Data
 
 __all__ = [
+    "Data",
     "Dataset",
     "bundled",
     "draw_tables",

@@ -19,7 +19,7 @@ from outpoint.data.columns import Column, as_continuous, assemble, decide_kind
 from outpoint.data.dataset import Dataset, Kind, validate_names
 from outpoint.data.problems import Missing, Problem, refuse, refuse_empty
 from outpoint.data.reading import Names, Reading
-from outpoint.data.sources import Source, source_of_dataset, source_of_file, source_of_memory
+from outpoint.data.sources import Data, Source, source_of_dataset, source_of_file, source_of_memory
 from outpoint.data.suitability import find_unsuitable
 from outpoint.errors import DataError, OptionError
 
@@ -27,7 +27,7 @@ _OF_CELLS = ("decimal", "separator", "cardinality_row")
 
 
 def load_dataset(
-    data: object,
+    data: Data,
     *,
     columns: Names | None = None,
     drop: Names = (),

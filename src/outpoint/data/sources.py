@@ -5,13 +5,15 @@ asked for is never interpreted. Neither pandas nor polars is imported: an object
 exist if the user has imported it already.
 """
 
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outpoint.data.cardinality import may_be_cardinalities
 from outpoint.data.cells import DecimalMark, find_decimal_comma
@@ -30,6 +32,23 @@ from outpoint.data.textfile import read_table
 from outpoint.errors import DataError
 
 Made = Column | Problem
+
+
+class Frame(Protocol):
+    """A DataFrame of pandas or polars."""
+
+    @property
+    def columns(self) -> Any:
+        """Names of the columns."""
+        ...
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        ...
+
+
+Data = str | os.PathLike[str] | Dataset | Frame | NDArray[Any] | Sequence[Sequence[Any]]
+"""What data may be: a path or the name of a bundled set, a frame, a 2-D array or a list of rows."""
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 from outpoint.mcmc.chain import ROOM, SWEEP, Chain
 from outpoint.mcmc.samplers import SAMPLERS, check_method, is_possible, make_chain
 from outpoint.mcmc.samplers.base import Sampler
-from outpoint.mcmc.settings import Settings
+from outpoint.mcmc.settings import Moves, Settings
 
 __all__ = [
     "ROOM",
     "SAMPLERS",
     "SWEEP",
     "Chain",
+    "Moves",
     "Sampler",
     "Settings",
     "check_method",

@@ -1,13 +1,13 @@
 """Which moves a chain makes, and how often: the paper's mixes, ours, or the user's own."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.errors import OptionError
 from outpoint.mcmc.moves import MOVES, PARTITION_MOVES
+from outpoint.mcmc.settings import Moves
 
 STILL_SHARE = 0.01
 REV_SHARE = 0.07
@@ -58,7 +58,7 @@ def hot_redraws(mean_length: float) -> float:
     return min(1.0, 10.0 * SHORT_LIST / max(mean_length, 1.0))
 
 
-def user_mix(moves: Any) -> dict[str, float]:
+def user_mix(moves: Moves) -> dict[str, float]:
     """Check a user's weights of partition moves."""
     if not isinstance(moves, Mapping):
         raise OptionError(f'moves is "paper" or a dict of weights, not {moves!r}.')

@@ -1,13 +1,17 @@
 """Everything that decides what the chains of a run do."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Codes = NDArray[np.int32]
 """A parent set for each node, see ``mcmc.sums``."""
+
+Moves = Mapping[str, float] | Literal["paper"]
+"""Weights of partition moves, or the paper's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +33,7 @@ class Settings:
     method: str
     start: Codes
     max_parents: int
-    moves: Any = None
+    moves: Moves | None = None
     edge_reversals: bool = True
     scatter: bool = False
     required: NDArray[np.bool_] | None = None

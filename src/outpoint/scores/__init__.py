@@ -1,7 +1,5 @@
 """Local scores: what the data and the prior say about one node and its parents."""
 
-from typing import Any
-
 from outpoint.data import Dataset
 from outpoint.errors import OptionError
 from outpoint.scores.base import FamilyScorer, LocalScore, SetScorer
@@ -18,15 +16,18 @@ SCORES = {"bge": BGe, "bdeu": BDeu, "bic": BIC}
 """Scores that can be chosen by name."""
 
 
-def resolve_score(score: Any, data: Dataset) -> LocalScore:
+Score = str | LocalScore
+"""A score as it may be given: a name, "auto", the path of a .jkl file, or an object."""
+
+
+def resolve_score(score: Score, data: Dataset) -> LocalScore:
     """The score object meant by a name, "auto" (by the kind of data), a .jkl file, or itself."""
     if not isinstance(score, str):
         if isinstance(score, type) or not hasattr(score, "bind"):
             raise OptionError(
                 f"a score is a name, BGe(), BDeu(), BIC() or CustomScore(fn), not {score!r}."
             )
-        chosen: LocalScore = score
-        return chosen
+        return score
     if score == "auto":
         return _score_for(data)
     if score.lower().endswith(SUFFIX):
@@ -54,6 +55,7 @@ __all__ = [
     "JklScore",
     "Knowledge",
     "LocalScore",
+    "Score",
     "SetScorer",
     "StructurePrior",
     "build_prior",

@@ -2,21 +2,20 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from outpoint.data import Dataset, load_dataset
+from outpoint.data import Data, Dataset, load_dataset
 from outpoint.errors import OptionError, TooLargeError
-from outpoint.scores import FamilyScorer, resolve_score
+from outpoint.scores import FamilyScorer, Score, resolve_score
 from outpoint.scores.families import count_subsets, subsets_of_size
 from outpoint.tables.build import MAX_FAMILIES, check_max_parents
 
 
 def write_jkl(
     path: str | Path,
-    data: Any,
-    score: Any = "auto",
+    data: Data,
+    score: Score = "auto",
     max_parents: int | None = None,
     *,
     allow_degenerate: bool = False,
