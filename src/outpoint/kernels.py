@@ -1,18 +1,25 @@
 """How outpoint compiles and runs its numerical kernels.
 
-Kernels are module-level functions of arrays, compiled on first use and cached on disk. They
-release the interpreter lock, so plain threads run them side by side: :func:`run_chunked` is the
-only parallel construct they need.
+Kernels are module-level functions of arrays, compiled on first use and cached on disk: where the
+variable ``NUMBA_CACHE_DIR`` says, beside their source, in the user's directory of caches, or in a
+private temporary directory, whichever can be written first; a cache that fails costs the time to
+compile and nothing else. Kernels release the interpreter lock, so plain threads run them side by
+side: :func:`run_chunked` is the only parallel construct they need.
 """
 
 import os
+import stat
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import cgutils, types
+from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -21,7 +28,54 @@ T = TypeVar("T")
 
 def kernel(function: F) -> F:
     """Compile ``function`` without the interpreter lock, strict floating point, cached on disk."""
-    return cast(F, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
+    compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    if not numba.config.DISABLE_JIT:
+        with suppress(RuntimeError):  # there is no place for a cache
+            compiled._cache = _make_cache(function)
+    return cast(F, compiled)
+
+
+class ForgivingCache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache of one function, without which it is only compiled again."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was compiled before; nothing if that cannot be read."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # cut short when a disk was full or a process was killed
+            with suppress(Exception):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, if there is room."""
+        with suppress(OSError):
+            super().save_overload(sig, data)
+
+
+def _make_cache(function: Callable[..., Any]) -> ForgivingCache:
+    try:
+        return ForgivingCache(function)
+    except RuntimeError:  # nowhere that Numba knows can be written
+        place = _private_directory()
+        if place is None:
+            raise
+        numba.config.CACHE_DIR = place
+        return ForgivingCache(function)
+
+
+@cache
+def _private_directory() -> str | None:
+    """A temporary directory that is this user's alone, as kernels are run without a question."""
+    try:
+        own = os.getuid()
+        place = Path(tempfile.gettempdir()) / f"outpoint-kernels-{own}"
+        place.mkdir(mode=0o700, exist_ok=True)
+        found = place.lstat()
+    except (OSError, AttributeError):
+        return None
+    is_private = stat.S_ISDIR(found.st_mode) and found.st_uid == own and not found.st_mode & 0o077
+    return str(place) if is_private else None
 
 
 def inlined(function: F) -> F:

@@ -1,84 +1,55 @@
-"""Posteriors in files: one netCDF file (HDF5, compressed), read back without pickle.
+"""Posteriors in files: one sealed netCDF file, read back without pickle.
 
 The file holds what the posterior was made of: parent sets by their codes, log scores,
 batches of edge probabilities, counts. It depends on nothing but the posterior, so that two runs
-with the same draws write the same bytes; how long a run took is in its ``summary.json``. At its end
-stands a checksum, as HDF5 itself notices little of what can happen to a file.
+with the same draws write the same bytes; how long a run took is in its ``summary.json``. Whatever
+a computation relies on is checked when a file is read, as anyone may have made it.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 from dataclasses import asdict, dataclass
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.errors import DataError, OptionError
+from outpoint.exact.feasibility import MAX_NODES
+from outpoint.mcmc import SAMPLERS
+from outpoint.posterior import checks
+from outpoint.posterior.checks import ROUNDING, require
 from outpoint.posterior.draws import Booleans, Floats
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.exact import DEFAULT_DRAWS, ExactPosterior
+from outpoint.posterior.fields import (
+    CANDIDATES,
+    CODES,
+    MADE,
+    MODEL_FIELDS,
+    OUTSIDE_FIELDS,
+    RECORD_FIELDS,
+    RECORD_SCALARS,
+    SOLUTION_FIELDS,
+)
 from outpoint.posterior.info import RunInfo
 from outpoint.posterior.posterior import Posterior
 from outpoint.posterior.sampled import SampledPosterior
+from outpoint.posterior.sealed import Content, opened, write_sealed
 from outpoint.runs import ChainRecord
 from outpoint.tables.parent_sets import ParentSets
 
-if TYPE_CHECKING:
-    import xarray as xr
-
-FORMAT = 3
+FORMAT = 4
 KIND = "outpoint posterior"
-SEAL = b"\noutpoint sha256 "
-"""What follows is the checksum of all before it; readers of HDF5 do not look beyond the end."""
+
+MOST_SUMMARY = 1 << 26
+"""Bytes of a ``summary.json`` that is looked into."""
 
 SMALLEST_KEPT = 1e-12
 """Parent sets of an exact posterior that are less probable are not stored."""
-
-RECORD_DIMENSIONS = {
-    "codes": ("chain", "draw", "node"),
-    "log_score": ("chain", "draw"),
-    "log_weight": ("chain", "draw"),
-    "edge_batches": ("chain", "batch", "node", "candidate"),
-    "edges": ("chain", "node", "candidate"),
-    "outside_batches": ("chain", "outside_batch", "outside_edge"),
-    "outside_edges": ("chain", "outside_edge"),
-    "best_code": ("chain", "node"),
-    "best_log_score": ("chain",),
-    "attempts": ("chain", "move"),
-    "accepted": ("chain", "move"),
-    "start_code": ("chain", "node"),
-    "power": ("chain", "replica"),
-    "swap_attempts": ("chain", "pair"),
-    "swap_accepted": ("chain", "pair"),
-    "round_trips": ("chain",),
-    "hot_log_weight": ("chain",),
-    "hot_spread": ("chain",),
-    "n_steps": ("chain",),
-    "thin": ("chain",),
-}
-RECORD_SCALARS: dict[str, Any] = {
-    "best_log_score": float,
-    "round_trips": int,
-    "hot_log_weight": float,
-    "hot_spread": float,
-    "n_steps": int,
-    "thin": int,
-}
-CODES = ("best_code", "start_code")
-MODEL_DIMENSIONS = ("node", "column")
-SOLUTION_DIMENSIONS = {
-    "edges": ("parent", "child"),
-    "ancestors": ("parent", "child"),
-    "log_parent_sets": ("node", "parent_set"),
-    "best_adjacency": ("parent", "child"),
-    "dags": ("draw", "parent", "child"),
-    "log_scores": ("draw",),
-}
 
 
 @dataclass(frozen=True)
@@ -129,22 +100,22 @@ def save(posterior: Posterior, path: Path) -> None:
 def write_posterior(posterior: Posterior, path: Path) -> None:
     """Write a posterior to a new file; raises OSError if that fails."""
     if isinstance(posterior, SampledPosterior):
-        arrays, attributes = _sampled_parts(posterior)
+        arrays, texts, numbers = _sampled_parts(posterior)
     elif isinstance(posterior, ExactPosterior):
-        arrays, attributes = _exact_parts(posterior)
+        arrays, texts, numbers = _exact_parts(posterior)
     else:
         raise OptionError(
             f"a {type(posterior).__name__} cannot be saved: save the posterior it was made from."
         )
     info = asdict(posterior.info)
     del info["elapsed_seconds"]
-    attributes |= {"kind": KIND, "format": FORMAT, "info": json.dumps(info)}
-    attributes["names"] = json.dumps(posterior.names)
+    texts |= {"kind": KIND, "info": json.dumps(info), "names": json.dumps(posterior.names)}
     arrays["candidates"] = ("node", "candidate"), posterior.candidates
     if posterior.model is not None:
         for name, array in posterior.model.arrays().items():
-            arrays[f"model_{name}"] = MODEL_DIMENSIONS[: array.ndim], array.astype(np.float64)
-    _write(path, arrays, attributes)
+            dimensions = MODEL_FIELDS[f"model_{name}"].dimensions
+            arrays[f"model_{name}"] = dimensions, array.astype(np.float64)
+    write_sealed(path, arrays, texts, {"format": FORMAT, **numbers})
 
 
 def load(path: str | Path) -> Posterior:
@@ -154,21 +125,36 @@ def load(path: str | Path) -> Posterior:
     if place.is_dir():
         seconds = _elapsed_seconds(place / "summary.json")
         place = place / "posterior.nc"
-    dataset = _read(place)
-    try:
-        facts = json.loads(dataset.attrs["info"])
-        facts["kinds"] = tuple(facts["kinds"])
-        info = RunInfo(**facts, elapsed_seconds=seconds)
-        names = tuple(json.loads(dataset.attrs["names"]))
-        read = _sampled if dataset.attrs["posterior"] == "sampled" else _exact
-        posterior = read(info, names, dataset)
-        posterior.model = _model(names, dataset)
+    with opened(place) as content:
+        _check_format(content, place)
+        names = checks.checked_names(content.text("names"))
+        info = checks.checked_info(content.text("info"), names, seconds)
+        n = len(names)
+        content.sizes |= {"node": n, "parent": n, "child": n, "column": n, "end": 2}
+        kind = content.text("posterior")
+        require(kind in ("sampled", "exact"), f"there is no {kind!r} posterior")
+        posterior = (_sampled if kind == "sampled" else _exact)(info, names, content)
+        posterior.model = _model(names, content)
         return posterior
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{place} is not a complete posterior of outpoint ({error}).") from None
 
 
-def _sampled_parts(posterior: SampledPosterior) -> tuple[dict[str, Any], dict[str, Any]]:
+def _check_format(content: Content, place: Path) -> None:
+    try:
+        number = content.number("format")
+        is_posterior = number != FORMAT or content.text("kind") == KIND
+    except ValueError:
+        is_posterior = False
+    if not is_posterior:
+        raise DataError(f"{place} is not a posterior of outpoint.")
+    if number != FORMAT:
+        raise DataError(f"{place} has format {number} of another version of outpoint.")
+
+
+Parts = tuple[dict[str, Any], dict[str, str], dict[str, float]]
+"""Arrays, texts and numbers of a file."""
+
+
+def _sampled_parts(posterior: SampledPosterior) -> Parts:
     records = posterior.records
     pairs = np.argwhere(np.any([record.outside_edges > 0 for record in records], axis=0))
     codes = [record.codes[-posterior.n_draws :] for record in records]
@@ -183,7 +169,8 @@ def _sampled_parts(posterior: SampledPosterior) -> tuple[dict[str, Any], dict[st
         "outside_edges": [record.outside_edges[*pairs.T] for record in records],
     }
     arrays = {}
-    for name, dimensions in RECORD_DIMENSIONS.items():
+    for name, field in RECORD_FIELDS.items():
+        dimensions = field.dimensions
         values = own.get(name) or [np.asarray(getattr(record, name)) for record in records]
         if dimensions[1:2] in (("draw",), ("batch",), ("outside_batch",)):
             least = min(len(value) for value in values)
@@ -191,13 +178,9 @@ def _sampled_parts(posterior: SampledPosterior) -> tuple[dict[str, Any], dict[st
         arrays[name] = (dimensions, _stacked(values))
     arrays["outside_pairs"] = (("outside_edge", "end"), pairs.astype(np.int32))
     arrays["outside_members"] = (("outside_set", "member"), sets.members)
-    attributes = {
-        "posterior": "sampled",
-        "moves": json.dumps(records[0].moves),
-        "is_complete": int(posterior.is_complete),
-        "lost_mass": posterior.lost_mass,
-    }
-    return arrays, attributes
+    texts = {"posterior": "sampled", "moves": json.dumps(records[0].moves)}
+    numbers = {"is_complete": int(posterior.is_complete), "lost_mass": posterior.lost_mass}
+    return arrays, texts, numbers
 
 
 def _stacked(values: list[NDArray[Any]]) -> NDArray[Any]:
@@ -212,16 +195,19 @@ def _stacked(values: list[NDArray[Any]]) -> NDArray[Any]:
     return np.stack(values)
 
 
-def _sampled(info: RunInfo, names: tuple[str, ...], dataset: xr.Dataset) -> SampledPosterior:
-    arrays = {name: dataset[name].to_numpy() for name in RECORD_DIMENSIONS}
-    candidates = dataset["candidates"].to_numpy()
-    pairs = dataset["outside_pairs"].to_numpy()
-    is_narrow = candidates.shape[1] < len(names) - 1
+def _sampled(info: RunInfo, names: tuple[str, ...], content: Content) -> SampledPosterior:
+    require(info.method in SAMPLERS, f"there is no sampler {info.method!r}")
+    moves = checks.checked_moves(content.text("moves"))
+    content.sizes["move"] = len(moves)
+    arrays = content.read({**RECORD_FIELDS, **CANDIDATES, **OUTSIDE_FIELDS}, made=MADE)
+    sets = ParentSets(arrays.pop("candidates"), arrays.pop("outside_members"))
+    pairs = arrays.pop("outside_pairs")
+    _check_records(arrays, pairs, sets, content.sizes)
+    is_narrow = sets.candidates.shape[1] < len(names) - 1
     for name in ("outside_batches", "outside_edges"):
         arrays[name] = _spread(arrays[name], pairs, len(names) if is_narrow else 0)
-    moves = tuple(json.loads(dataset.attrs["moves"]))
     records = []
-    for chain in range(len(arrays["n_steps"])):
+    for chain in range(content.sizes["chain"]):
         values = {name: array[chain] for name, array in arrays.items()}
         values |= {name: kind(values[name]) for name, kind in RECORD_SCALARS.items()}
         n_replicas = int(np.isfinite(values["power"]).sum())
@@ -232,11 +218,28 @@ def _sampled(info: RunInfo, names: tuple[str, ...], dataset: xr.Dataset) -> Samp
     return SampledPosterior(
         info,
         names,
-        ParentSets(candidates, dataset["outside_members"].to_numpy()),
+        sets,
         records,
-        is_complete=bool(dataset.attrs["is_complete"]),
-        lost_mass=float(dataset.attrs["lost_mass"]),
+        is_complete=bool(content.number("is_complete", 0, 1)),
+        lost_mass=float(content.number("lost_mass", 0)),
     )
+
+
+def _check_records(
+    arrays: dict[str, NDArray[Any]],
+    pairs: NDArray[np.int32],
+    sets: ParentSets,
+    sizes: dict[str, int],
+) -> None:
+    """What the records of all chains say together."""
+    require(sizes["chain"] and sizes["draw"] and sizes["replica"], "there are no draws")
+    require(sizes["pair"] == sizes["replica"] - 1, "swaps are not those of the replicas")
+    checks.check_parent_sets(sets)
+    checks.check_codes([arrays[name] for name in ("codes", *CODES)], sets)
+    checks.check_outside_pairs(pairs, sets.candidates)
+    checks.check_powers(arrays["power"])
+    checks.check_counts(arrays["accepted"], arrays["attempts"])
+    checks.check_counts(arrays["swap_accepted"], arrays["swap_attempts"])
 
 
 def _spread(values: NDArray[Any], pairs: NDArray[Any], n_nodes: int) -> NDArray[Any]:
@@ -246,7 +249,7 @@ def _spread(values: NDArray[Any], pairs: NDArray[Any], n_nodes: int) -> NDArray[
     return out
 
 
-def _exact_parts(posterior: ExactPosterior) -> tuple[dict[str, Any], dict[str, Any]]:
+def _exact_parts(posterior: ExactPosterior) -> Parts:
     solution = posterior.solution
     dags, log_scores = solution.draw(solution.n_stored or DEFAULT_DRAWS, posterior.info.seed)
     likely = solution.log_parent_sets >= np.log(SMALLEST_KEPT)
@@ -258,83 +261,50 @@ def _exact_parts(posterior: ExactPosterior) -> tuple[dict[str, Any], dict[str, A
         "dags": dags.astype(np.uint8),
         "log_scores": log_scores,
     }
-    attributes = {
-        "posterior": "exact",
+    numbers = {
         "log_evidence": solution.log_evidence,
         "best_log_score": solution.best_log_score,
         "discrepancy": solution.discrepancy,
     }
-    return {name: (SOLUTION_DIMENSIONS[name], array) for name, array in values.items()}, attributes
+    arrays = {name: (SOLUTION_FIELDS[name].dimensions, array) for name, array in values.items()}
+    return arrays, {"posterior": "exact"}, numbers
 
 
-def _exact(info: RunInfo, names: tuple[str, ...], dataset: xr.Dataset) -> ExactPosterior:
-    parts: dict[str, Any] = {name: dataset[name].to_numpy() for name in SOLUTION_DIMENSIONS}
+def _exact(info: RunInfo, names: tuple[str, ...], content: Content) -> ExactPosterior:
+    n = len(names)
+    require(info.method == "exact" and n <= MAX_NODES, "it cannot have been computed exactly")
+    content.sizes |= {"candidate": n - 1, "parent_set": 2 ** (n - 1)}
+    parts: dict[str, Any] = content.read({**SOLUTION_FIELDS, **CANDIDATES})
+    require(content.sizes["draw"], "there are no draws")
+    checks.check_candidates(parts["candidates"])
+    checks.check_log_probabilities(parts["log_parent_sets"])
     for name in ("best_adjacency", "dags"):
+        checks.check_matrices(parts[name], parts["candidates"])
         parts[name] = parts[name].astype(np.bool_)
     for name in ("log_evidence", "best_log_score", "discrepancy"):
-        parts[name] = float(dataset.attrs[name])
-    candidates = dataset["candidates"].to_numpy()
-    return ExactPosterior(info, StoredSolution(names=names, candidates=candidates, **parts))
+        parts[name] = float(content.number(name))
+    highest = parts["log_evidence"] + ROUNDING * max(1.0, abs(parts["log_evidence"]))
+    require(parts["best_log_score"] <= highest, "the best DAG has more than the evidence")
+    return ExactPosterior(info, StoredSolution(names=names, **parts))
 
 
-def _model(names: tuple[str, ...], dataset: xr.Dataset) -> GaussianModel | None:
-    prefix = "model_"
-    arrays = {
-        str(name).removeprefix(prefix): array.to_numpy()
-        for name, array in dataset.items()
-        if str(name).startswith(prefix)
-    }
-    return GaussianModel.from_arrays(names, arrays) if arrays else None
-
-
-def _write(path: Path, arrays: dict[str, Any], attributes: dict[str, Any]) -> None:
-    """Write a sealed file; HDF5 works in memory, as on a full disk it would crash."""
-    import h5netcdf  # type: ignore[import-untyped]
-    import xarray as xr
-    from xarray.backends import H5NetCDFStore
-
-    dataset = xr.Dataset(arrays, attrs=attributes)
-    packed = {"zlib": True, "complevel": 4, "shuffle": True}
-    encoding = {name: packed for name, array in dataset.items() if array.ndim > 1 and array.size}
-    buffer = io.BytesIO()
-    with h5netcdf.File(buffer, "w") as file:
-        dataset.dump_to_store(H5NetCDFStore(file), encoding=encoding)
-    content = buffer.getvalue()
-    path.write_bytes(content + SEAL + _digest(content))
-
-
-def _read(path: Path) -> xr.Dataset:
-    import xarray as xr
-
-    try:
-        content, seal, digest = path.read_bytes().rpartition(SEAL)
-    except FileNotFoundError:
-        raise DataError(f"there is no file {path}.") from None
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}.") from None
-    if not seal:
-        raise DataError(f"{path} is not a posterior of outpoint, or not all of it.")
-    if _digest(content) != digest:
-        raise DataError(f"{path} is damaged: its checksum does not match.")
-    try:
-        dataset = xr.load_dataset(io.BytesIO(content), engine="h5netcdf")
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} is not a posterior of outpoint ({error}).") from None
-    if dataset.attrs.get("kind") != KIND:
-        raise DataError(f"{path} is not a posterior of outpoint.")
-    if dataset.attrs.get("format") != FORMAT:
-        raise DataError(
-            f"{path} has format {dataset.attrs.get('format')} of another version of outpoint."
-        )
-    return dataset
+def _model(names: tuple[str, ...], content: Content) -> GaussianModel | None:
+    if "model_factor" not in content:
+        return None
+    stored = content.read(MODEL_FIELDS)
+    arrays = {name.removeprefix("model_"): array for name, array in stored.items()}
+    require(arrays["factor"].diagonal().all(), "the model of the columns is singular")
+    require((arrays["scales"] > 0).all(), "a column has no scale")
+    require(arrays["degrees_of_freedom"] > -1.0, "the model has no degrees of freedom")
+    return GaussianModel.from_arrays(names, arrays)
 
 
 def _elapsed_seconds(path: Path) -> float | None:
+    """How long the run took, if its summary says so."""
     try:
-        return float(json.loads(path.read_text(encoding="utf-8"))["elapsed_seconds"])
-    except (OSError, ValueError, KeyError, TypeError):
+        if not path.is_file() or path.stat().st_size > MOST_SUMMARY:
+            return None
+        seconds = float(json.loads(path.read_text(encoding="utf-8"))["elapsed_seconds"])
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
-
-
-def _digest(content: bytes) -> bytes:
-    return hashlib.sha256(content).hexdigest().encode() + b"\n"
+    return seconds if isfinite(seconds) and seconds >= 0 else None

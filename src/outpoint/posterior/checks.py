@@ -1,0 +1,204 @@
+"""What the parts of a posterior must obey, so that no computation on them can go wrong.
+
+A file that somebody made may hold anything. What its fields say one by one is checked where they
+are read (``sealed``); here is what they say together. Every check raises a ValueError.
+"""
+
+import ast
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint import scores
+from outpoint.errors import OutpointError
+from outpoint.graphs.validation import check_n_nodes, validate_names
+from outpoint.posterior.cycles import are_acyclic
+from outpoint.posterior.info import RunInfo
+from outpoint.tables.parent_sets import ParentSets
+
+MOST_CANDIDATES = 31
+"""A mask over candidates is a positive number of 32 bits."""
+
+MOST_TEXT = 10_000
+"""Characters of a score with its settings."""
+
+ROUNDING = 1e-6
+"""How much more than 1 a sum of probabilities may be."""
+
+
+def require(condition: object, what: str) -> None:
+    """Refuse a posterior for what is wrong with it."""
+    if not condition:
+        raise ValueError(what)
+
+
+def parse(text: str) -> Any:
+    """JSON without numbers that are not finite."""
+
+    def finite(word: str) -> float:
+        require(isfinite(float(word)), f"{word} is no finite number")
+        return float(word)
+
+    try:
+        return json.loads(text, parse_float=finite, parse_constant=finite)
+    except RecursionError:
+        raise ValueError("its description is nested too deeply") from None
+
+
+def checked_names(text: str) -> tuple[str, ...]:
+    """The names of the variables: at least two, all different."""
+    names = parse(text)
+    require(isinstance(names, list) and len(names) >= 2, "names are a list of two or more")
+    check_n_nodes(len(names))
+    return validate_names(names)
+
+
+def checked_info(text: str, names: Sequence[str], seconds: float | None) -> RunInfo:
+    """The description of a run, every part of the type it is declared to have."""
+    facts = parse(text)
+    require(isinstance(facts, dict), "the description of the run is no table")
+    types = get_type_hints(RunInfo)
+    given = {**facts, "elapsed_seconds": seconds}
+    for name, value in given.items():
+        require(name in types, f"the run has no {name!r}")
+        if get_origin(types[name]) is tuple and isinstance(value, list):
+            given[name] = tuple(value)
+        require(_fits(given[name], types[name]), f"{name!r} of the run has the wrong type")
+    info = RunInfo(**given)
+    require(min(info.seed, info.n_observations) >= 0, "the seed and rows are counted from 0")
+    require(1 <= info.max_parents < len(names), "max_parents is out of range")
+    require(len(info.kinds) in (0, len(names)), "there is one kind for each variable")
+    require(info.fingerprint.isprintable(), "the fingerprint of the data is none")
+    _check_knowledge(info.knowledge, names)
+    _check_python(info)
+    return info
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value read from JSON is of a declared type."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is UnionType:
+        return any(_fits(value, part) for part in parts)
+    if origin is tuple:
+        return isinstance(value, tuple) and all(_fits(item, parts[0]) for item in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(_fits(item, parts[1]) for item in value.values())
+    if kind is Any or kind is None or kind is NoneType:
+        return kind is Any or value is None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is float:
+        return is_number
+    return isinstance(value, kind) and (is_number or kind is not int)
+
+
+def _check_knowledge(known: Mapping[str, Any], names: Sequence[str]) -> None:
+    try:
+        scores.Knowledge.from_dict(known).bind(names)
+    except (OutpointError, TypeError, AttributeError) as error:
+        raise ValueError(f"the knowledge is none: {error}") from None
+
+
+def _check_python(info: RunInfo) -> None:
+    """The run is shown as Python that makes it again, which must be nothing else."""
+    options = {**info.options, **(info.reading or {})}
+    require(all(name.isidentifier() for name in options), "an option has no name")
+    start = info.options.get("start")
+    if isinstance(start, dict):
+        edges = start.get("edges")
+        is_start = isinstance(start.get("names"), list) and isinstance(edges, list)
+        require(is_start and all(isinstance(edge, list) for edge in edges or ()), "no start")
+    if info.score_settings:
+        _check_call(info.score_settings)
+
+
+def _check_call(text: str) -> None:
+    """A score with its settings, which are plain values."""
+    require(len(text) <= MOST_TEXT, "the score has too long a text")
+    call = ast.parse(text, mode="eval").body
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+        raise ValueError("the score is none of outpoint's")
+    is_score = hasattr(getattr(scores, call.func.id, None), "bind")
+    require(is_score and not call.args, "the score is none of outpoint's")
+    for setting in call.keywords:
+        ast.literal_eval(setting.value)
+
+
+def checked_moves(text: str) -> tuple[str, ...]:
+    """The moves that are counted."""
+    moves = parse(text)
+    require(isinstance(moves, list), "moves are a list")
+    return validate_names(moves)
+
+
+def check_candidates(candidates: NDArray[np.int32]) -> None:
+    """For each node some others, in no particular order."""
+    n, n_candidates = candidates.shape
+    require(1 <= n_candidates <= min(n - 1, MOST_CANDIDATES), "a node has too many candidates")
+    ranked = np.sort(np.column_stack([candidates, np.arange(n)]), axis=1)
+    require((np.diff(ranked, axis=1) > 0).all(), "candidates are not distinct other nodes")
+    require(ranked[:, 0].min() >= 0 and ranked[:, -1].max() < n, "a candidate is no node")
+
+
+def check_parent_sets(sets: ParentSets) -> None:
+    """Candidates and outside sets are sets of nodes."""
+    check_candidates(sets.candidates)
+    n, members = len(sets.candidates), sets.members
+    require(not members.size or -1 <= members.min() <= members.max() < n, "a member is no node")
+    ranked = np.sort(members, axis=1)
+    twice = (np.diff(ranked, axis=1) == 0) & (ranked[:, 1:] >= 0)
+    require(not twice.any(), "a parent set has a node twice")
+
+
+def check_codes(codes: Iterable[NDArray[np.int32]], sets: ParentSets) -> None:
+    """Codes stand for parent sets, and the graphs that they make are acyclic."""
+    n_inside, n_outside = 1 << sets.candidates.shape[1], len(sets.members)
+    for own in codes:
+        if own.size:
+            is_known = -n_outside <= own.min() and own.max() < n_inside
+            require(is_known, "a parent set does not exist")
+            require(are_acyclic(own, sets), "a graph has a cycle")
+
+
+def check_outside_pairs(pairs: NDArray[np.int32], candidates: NDArray[np.int32]) -> None:
+    """Edges that are counted apart are different ones, and not from candidates."""
+    n, n_candidates = candidates.shape
+    if not len(pairs):
+        return
+    require(n_candidates < n - 1, "all nodes are candidates, but some are counted apart")
+    require(pairs.min() >= 0 and pairs.max() < n, "an edge is none between the variables")
+    taken = np.eye(n, dtype=np.bool_)
+    taken[candidates, np.arange(n)[:, None]] = True
+    require(not taken[*pairs.T].any(), "an edge from a candidate is counted apart")
+    require(len(np.unique(pairs @ [n, 1])) == len(pairs), "an edge is counted twice")
+
+
+def check_powers(power: NDArray[np.float64]) -> None:
+    """Powers of replicas: some numbers from 0 to 1, then nothing."""
+    given = np.isfinite(power)
+    require(given[:, 0].all() and not (given[:, 1:] & ~given[:, :-1]).any(), "a ladder has gaps")
+
+
+def check_counts(accepted: NDArray[np.int64], attempts: NDArray[np.int64]) -> None:
+    """No more successes than attempts."""
+    require((accepted <= attempts).all(), "more was accepted than tried")
+
+
+def check_matrices(matrices: NDArray[np.uint8], candidates: NDArray[np.int32]) -> None:
+    """Adjacency matrices (..., parent, child) of DAGs over all nodes, at most 32."""
+    n, n_candidates = candidates.shape
+    require(not matrices[..., np.arange(n), np.arange(n)].any(), "a node is its own parent")
+    bits = matrices[..., candidates, np.arange(n)[:, None]].astype(np.int32)
+    codes = (bits << np.arange(n_candidates, dtype=np.int32)).sum(axis=-1, dtype=np.int32)
+    check_codes([codes], ParentSets(candidates, np.zeros((0, 0), dtype=np.int16)))
+
+
+def check_log_probabilities(log_probabilities: NDArray[np.float64]) -> None:
+    """Rows of logarithms of probabilities that add up to 1, but for what is too small to matter."""
+    require(not (np.isnan(log_probabilities) | (log_probabilities > ROUNDING)).any(), "no logs")
+    totals = np.exp(log_probabilities).sum(axis=1)
+    require((abs(totals - 1.0) < 1e-3).all(), "probabilities of parent sets do not add up to 1")

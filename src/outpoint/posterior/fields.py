@@ -1,0 +1,85 @@
+"""The arrays in the file of a posterior: their dimensions, types and ranges."""
+
+from typing import Any
+
+from outpoint.posterior.checks import ROUNDING
+from outpoint.posterior.sealed import Field
+
+
+def _real(*dimensions: str) -> Field:
+    return Field(dimensions)
+
+
+def _probability(*dimensions: str) -> Field:
+    return Field(dimensions, least=-ROUNDING, most=1.0 + ROUNDING)
+
+
+def _count(*dimensions: str, least: int = 0) -> Field:
+    return Field(dimensions, "i8", least)
+
+
+def _code(*dimensions: str) -> Field:
+    return Field(dimensions, "i4")
+
+
+def _bit(*dimensions: str) -> Field:
+    return Field(dimensions, "u1", 0, 1)
+
+
+RECORD_FIELDS = {
+    "codes": _code("chain", "draw", "node"),
+    "log_score": _real("chain", "draw"),
+    "log_weight": _real("chain", "draw"),
+    "edge_batches": _probability("chain", "batch", "node", "candidate"),
+    "edges": _probability("chain", "node", "candidate"),
+    "outside_batches": _probability("chain", "outside_batch", "outside_edge"),
+    "outside_edges": _probability("chain", "outside_edge"),
+    "best_code": _code("chain", "node"),
+    "best_log_score": _real("chain"),
+    "attempts": _count("chain", "move"),
+    "accepted": _count("chain", "move"),
+    "start_code": _code("chain", "node"),
+    "power": _probability("chain", "replica")._replace(finite=False),
+    "swap_attempts": _count("chain", "pair"),
+    "swap_accepted": _count("chain", "pair"),
+    "round_trips": _count("chain"),
+    "hot_log_weight": _real("chain"),
+    "hot_spread": _real("chain")._replace(least=0.0),
+    "n_steps": _count("chain"),
+    "thin": _count("chain", least=1),
+}
+RECORD_SCALARS: dict[str, Any] = {
+    "best_log_score": float,
+    "round_trips": int,
+    "hot_log_weight": float,
+    "hot_spread": float,
+    "n_steps": int,
+    "thin": int,
+}
+CODES = ("best_code", "start_code")
+CANDIDATES = {"candidates": _code("node", "candidate")}
+OUTSIDE_FIELDS = {
+    "outside_pairs": _code("outside_edge", "end"),
+    "outside_members": Field(("outside_set", "member"), "i2"),
+}
+MADE = (
+    ("chain", "outside_batch", "node", "node"),
+    ("chain", "node", "node"),
+    ("chain", "node", "node"),
+)
+"""Arrays of numbers that a posterior makes of the records."""
+
+SOLUTION_FIELDS = {
+    "edges": _probability("parent", "child"),
+    "ancestors": _probability("parent", "child"),
+    "log_parent_sets": Field(("node", "parent_set"), most=ROUNDING, finite=False),
+    "best_adjacency": _bit("parent", "child"),
+    "dags": _bit("draw", "parent", "child"),
+    "log_scores": _real("draw"),
+}
+MODEL_FIELDS = {
+    "model_factor": _real("node", "column"),
+    "model_degrees_of_freedom": _real(),
+    "model_scales": _real("node"),
+    "model_standardized": Field((), least=0, most=1),
+}

@@ -1,0 +1,213 @@
+"""Sealed files: a netCDF file (HDF5, compressed) and behind its end a checksum.
+
+HDF5 itself notices little of what can happen to a file, and a file that somebody made may say
+anything. What is read from one is therefore asked for by name, type and dimensions, and compared
+with the size of the file before memory is taken: neither links into other files nor arrays that
+unpack to more than any honest ones are followed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import inf, prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.errors import DataError
+
+if TYPE_CHECKING:
+    import h5py  # type: ignore[import-untyped]
+
+HDF5 = b"\x89HDF\r\n\x1a\n"
+"""How every such file begins."""
+
+SEAL = b"\noutpoint sha256 "
+"""What follows is the checksum of all before it; readers of HDF5 do not look beyond the end."""
+
+MOST_UNPACKED = 1100
+"""Deflated bytes become at most 1,032 times as many."""
+
+ALWAYS_ALLOWED = 1 << 28
+"""Bytes of memory that a file may always ask for, however small it is."""
+
+DEFLATE, SHUFFLE = 1, 2
+
+
+class Field(NamedTuple):
+    """An array in a file: its dimensions, its type, and the range of its values."""
+
+    dimensions: tuple[str, ...]
+    dtype: str = "f8"
+    least: float = -inf
+    most: float = inf
+    finite: bool = True
+
+
+class Content:
+    """What an opened file holds. Anything unexpected raises a ValueError that says what."""
+
+    def __init__(self, file: h5py.File, n_bytes: int) -> None:
+        self._file = file
+        self._n_bytes = n_bytes
+        self.sizes: dict[str, int] = {}
+        """The dimensions by name, known in advance or from the fields looked at so far."""
+
+    def __contains__(self, name: str) -> bool:
+        """Whether the file has it, in itself: links to other places are not followed."""
+        import h5py
+
+        return isinstance(self._file.get(name, getlink=True, default=None), h5py.HardLink)
+
+    def text(self, name: str) -> str:
+        """A text, which is stored as its bytes: HDF5 can hang where its own texts are damaged."""
+        return self.read({name: Field((f"{name}_byte",), "u1")})[name].tobytes().decode()
+
+    def number(self, name: str, least: float = -inf, most: float = inf) -> float:
+        """An attribute that is a finite number in a range."""
+        import h5py
+
+        if name not in self._file.attrs:
+            raise ValueError(f"{name!r} is missing")
+        stored = h5py.h5a.open(self._file.id, name.encode())
+        if prod(stored.shape) != 1 or stored.dtype.kind not in "iuf":
+            raise ValueError(f"{name!r} is no number")
+        value = np.asarray(self._file.attrs[name]).reshape(())
+        if not _is_within(value, least, most):
+            raise ValueError(f"{name!r} is out of range")
+        return value.item()
+
+    def read(
+        self, fields: Mapping[str, Field], made: Sequence[tuple[str, ...]] = ()
+    ) -> dict[str, NDArray[Any]]:
+        """All these arrays; their shapes are compared first, and their sizes with the file's.
+
+        ``made`` are the dimensions of arrays of numbers that will be made of them.
+        """
+        stored = {name: self._look(name, field) for name, field in fields.items()}
+        n_packed = sum(array.id.get_storage_size() for array in stored.values())
+        needed = sum(array.nbytes for array in stored.values())
+        needed += sum(8 * prod(self.sizes[d] for d in own) for own in made)
+        if n_packed > self._n_bytes or needed > self._allowed:
+            raise ValueError("its arrays are larger than the file can hold")
+        return {name: self._take(name, stored[name], field) for name, field in fields.items()}
+
+    @property
+    def _allowed(self) -> int:
+        return max(ALWAYS_ALLOWED, MOST_UNPACKED * self._n_bytes)
+
+    def _look(self, name: str, field: Field) -> h5py.Dataset:
+        """The array where it is stored, if it is what the field says."""
+        import h5py
+
+        if name not in self:
+            raise ValueError(f"{name!r} is missing")
+        array = self._file[name]
+        if not isinstance(array, h5py.Dataset):
+            raise ValueError(f"{name!r} is no array")
+        if array.is_virtual or array.external or not _has_usual_filters(array):
+            raise ValueError(f"{name!r} is stored in an unusual way")
+        if array.dtype.kind not in ("f" if field.dtype[0] == "f" else "iu"):
+            raise ValueError(f"{name!r} has the wrong type")
+        sizes = dict(zip(field.dimensions, array.shape, strict=False))
+        own = tuple(self.sizes.setdefault(d, sizes.get(d, -1)) for d in field.dimensions)
+        if own != array.shape:
+            raise ValueError(f"{name!r} has the shape {array.shape} and not {own}")
+        chunk = prod(array.chunks or ()) * array.dtype.itemsize
+        if chunk > self._allowed or array.nbytes > MOST_UNPACKED * array.id.get_storage_size():
+            raise ValueError(f"{name!r} is larger than the file can hold")
+        return array
+
+    @staticmethod
+    def _take(name: str, stored: h5py.Dataset, field: Field) -> NDArray[Any]:
+        values = np.asarray(stored[()])
+        least, most = field.least, field.most
+        if field.dtype[0] != "f":
+            held = np.iinfo(field.dtype)
+            least, most = max(least, held.min), min(most, held.max)
+        if not _is_within(values, least, most, finite=field.finite):
+            raise ValueError(f"{name!r} has values out of range")
+        return np.asarray(values, dtype=field.dtype, order="C")
+
+
+def _is_within(values: NDArray[Any], least: float, most: float, *, finite: bool = True) -> bool:
+    if finite and not np.isfinite(values).all():
+        return False
+    own = values if finite else values[np.isfinite(values)]
+    return not own.size or bool(own.min() >= least and own.max() <= most)
+
+
+def _has_usual_filters(array: h5py.Dataset) -> bool:
+    """Whether values are deflated at most once."""
+    made = array.id.get_create_plist()
+    filters = [made.get_filter(i)[0] for i in range(made.get_nfilters())]
+    return len(set(filters)) == len(filters) and set(filters) <= {DEFLATE, SHUFFLE}
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Content]:
+    """The content of a file with a matching checksum; whatever is wrong becomes a DataError."""
+    import h5py
+
+    content = _unsealed(path)
+    if not content.startswith(HDF5):
+        raise DataError(f"{path} is not a posterior of outpoint.")
+    try:
+        with h5py.File(io.BytesIO(content), "r") as file:
+            yield Content(file, len(content))
+    except DataError:
+        raise
+    except MemoryError:
+        raise DataError(f"{path} needs more memory than there is.") from None
+    except Exception as error:  # a file that somebody made can fail anywhere in the libraries
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise DataError(f"{path} is not a complete posterior of outpoint ({reason}).") from None
+
+
+def _unsealed(path: Path) -> bytes:
+    try:
+        if path.exists() and not path.is_file():
+            raise DataError(f"{path} is not a file.")
+        content, seal, digest = path.read_bytes().rpartition(SEAL)
+    except FileNotFoundError:
+        raise DataError(f"there is no file {path}.") from None
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}.") from None
+    except MemoryError:
+        raise DataError(f"{path} is larger than the memory there is.") from None
+    if not seal:
+        raise DataError(f"{path} is not a posterior of outpoint, or not all of it.")
+    if _digest(content) != digest:
+        raise DataError(f"{path} is damaged: its checksum does not match.")
+    return content
+
+
+def write_sealed(
+    path: Path, arrays: dict[str, Any], texts: dict[str, str], numbers: dict[str, float]
+) -> None:
+    """Write a sealed file; HDF5 works in memory, as on a full disk it would crash."""
+    import h5netcdf  # type: ignore[import-untyped]
+    import xarray as xr
+    from xarray.backends import H5NetCDFStore
+
+    coded = {
+        name: ((f"{name}_byte",), np.frombuffer(text.encode(), dtype=np.uint8))
+        for name, text in texts.items()
+    }
+    dataset = xr.Dataset({**arrays, **coded}, attrs=numbers)
+    packed = {"zlib": True, "complevel": 4, "shuffle": True}
+    encoding = {name: packed for name, array in dataset.items() if array.ndim > 1 and array.size}
+    buffer = io.BytesIO()
+    with h5netcdf.File(buffer, "w") as file:
+        dataset.dump_to_store(H5NetCDFStore(file), encoding=encoding)
+    content = buffer.getvalue()
+    path.write_bytes(content + SEAL + _digest(content))
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode() + b"\n"

@@ -1,0 +1,322 @@
+"""Files of posteriors that somebody has made: refused for what is wrong, or answered."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import outpoint as op
+from outpoint.posterior.cycles import are_acyclic
+from outpoint.tables.parent_sets import ParentSets
+from tests.posterior.crafted import altered, check_answers, get_text, put, put_text
+from tests.posterior.test_storage import make, refusal
+from tests.runs.problems import python
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits memory and time as POSIX does")
+
+KINDS = ("exact", "mcmc", "candidates", "structure+rev")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("good")
+    for kind in KINDS:
+        make(kind).save(directory / f"{kind}.nc")
+    return directory
+
+
+def values(name: str, value: Any, where: Any = ...) -> Callable[[h5py.File], None]:
+    """Other values in an array."""
+
+    def change(file: h5py.File) -> None:
+        file[name][where] = value
+
+    return change
+
+
+def array(name: str, of: Any, **options: Any) -> Callable[[h5py.File], None]:
+    """Another array, made from the old one."""
+    return lambda file: put(file, name, of(np.array(file[name])), **options)
+
+
+def attribute(name: str, value: Any) -> Callable[[h5py.File], None]:
+    return lambda file: file.attrs.__setitem__(name, value)
+
+
+def text(name: str, value: str) -> Callable[[h5py.File], None]:
+    return lambda file: put_text(file, name, value)
+
+
+def told(name: str, value: Any) -> Callable[[h5py.File], None]:
+    """Another fact about the run."""
+    return lambda file: put_text(
+        file, "info", json.dumps({**json.loads(get_text(file, "info")), name: value})
+    )
+
+
+def huge(name: str, shape: tuple[int, ...], dtype: str, **options: Any) -> Any:
+    """An array of which nothing is stored but its shape."""
+
+    def change(file: h5py.File) -> None:
+        del file[name]
+        file.create_dataset(name, shape, dtype, **options)
+
+    return change
+
+
+def bomb(file: h5py.File) -> None:
+    """A few kilobytes that are deflated twice, and unpack to 200 MB."""
+    put(file, "log_parent_sets", np.zeros((5, 16)))
+    made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    made.set_chunk((1, 1 << 22))
+    made.set_deflate(9)
+    made.set_deflate(9)
+    space = h5py.h5s.create_simple((6, 1 << 22))
+    bits = h5py.h5d.create(file.id, b"bomb", h5py.h5t.NATIVE_DOUBLE, space, made)
+    bits.write(h5py.h5s.ALL, h5py.h5s.ALL, np.zeros((6, 1 << 22)))
+    del file["log_parent_sets"]
+    file.move("bomb", "log_parent_sets")
+
+
+def elsewhere(file: h5py.File) -> None:
+    del file["log_score"]
+    file["log_score"] = h5py.ExternalLink("other.nc", "/log_score")
+
+
+def group(file: h5py.File) -> None:
+    del file["thin"]
+    file.create_group("thin")
+
+
+def outside(file: h5py.File) -> None:
+    shape, dtype = file["log_score"].shape, file["log_score"].dtype
+    del file["log_score"]
+    file.create_dataset("log_score", shape, dtype, external=[("/dev/zero", 0, h5py.h5f.UNLIMITED)])
+
+
+def many_names(file: h5py.File) -> None:
+    """So many variables that their matrices would take gigabytes."""
+    n = 9000
+    put_text(file, "names", json.dumps([f"v{i}" for i in range(n)]))
+    told("kinds", [])(file)
+    for name in ("codes", "best_code", "start_code", "edges", "edge_batches", "candidates"):
+        old = np.array(file[name])
+        axis = old.ndim - (2 if name in ("edges", "edge_batches", "candidates") else 1)
+        shape = [n if i == axis else size for i, size in enumerate(old.shape)]
+        put(file, name, np.zeros(shape, old.dtype), compression="gzip", compression_opts=9)
+
+
+# the good file, the change, and what the sentence must name
+CRAFTED: dict[str, tuple[str, Callable[[h5py.File], None], str]] = {
+    "cyclic draws": ("mcmc", values("codes", 15), "a graph has a cycle"),
+    "one cyclic draw": ("mcmc", values("codes", 15, (3, 7)), "a graph has a cycle"),
+    "cyclic best DAG": ("mcmc", values("best_code", 15, 2), "a graph has a cycle"),
+    "cyclic start": ("mcmc", values("start_code", 15, 1), "a graph has a cycle"),
+    "cyclic exact draw": ("exact", values("dags", 1, 12), "is its own parent"),
+    "cyclic exact draw without loops": (
+        "exact",
+        values("dags", 1 - np.eye(5), 12),
+        "a graph has a cycle",
+    ),
+    "cyclic exact best": ("exact", values("best_adjacency", 1 - np.eye(5)), "a graph has a cycle"),
+    "candidate -1": ("mcmc", values("candidates", -1, (2, 1)), "candidate"),
+    "candidate beyond": ("mcmc", values("candidates", 5, (2, 1)), "candidate is no node"),
+    "candidate twice": ("mcmc", array("candidates", lambda old: old * 0 + 3), "not distinct"),
+    "candidate itself": ("exact", values("candidates", 2, (2, 0)), "not distinct other nodes"),
+    "code of no set": ("mcmc", values("codes", 16, (0, 0, 0)), "parent set does not exist"),
+    "code of no outside set": ("candidates", values("codes", -1000, (0, 0, 0)), "does not exist"),
+    "outside member": ("candidates", values("outside_members", 5, (0, 0)), "member is no node"),
+    "outside member twice": ("candidates", values("outside_members", 1, 0), "a node twice"),
+    "outside edge of nowhere": ("candidates", values("outside_pairs", 99, (0, 0)), "edge is none"),
+    "outside edge twice": (
+        "candidates",
+        array("outside_pairs", lambda old: np.repeat(old[:1], len(old), axis=0)),
+        "counted twice",
+    ),
+    "edge from a candidate": (
+        "candidates",
+        lambda file: values("outside_pairs", [file["candidates"][3, 0], 3], 0)(file),
+        "from a candidate",
+    ),
+    "probability -5": ("exact", values("edges", -5.0, (0, 1)), "'edges' has values out of range"),
+    "probability 1.5": ("mcmc", values("edges", 1.5), "'edges' has values out of range"),
+    "probability NaN": ("exact", values("ancestors", np.nan, (0, 1)), "'ancestors' has values"),
+    "batch of -5": ("mcmc", values("edge_batches", -5.0, 0), "'edge_batches' has values"),
+    "parent sets beyond 1": ("exact", values("log_parent_sets", 0.0, 2), "do not add up to 1"),
+    "parent sets of nothing": ("exact", values("log_parent_sets", -np.inf), "do not add up to 1"),
+    "parent sets NaN": ("exact", values("log_parent_sets", np.nan, (0, 0)), "no logs"),
+    "infinite score": ("mcmc", values("log_score", np.inf, (0, 0)), "'log_score' has values"),
+    "bits of 2": ("exact", values("dags", 2, (0, 0, 1)), "'dags' has values out of range"),
+    "freedom NaN": ("exact", values("model_degrees_of_freedom", np.nan), "degrees_of_freedom'"),
+    "freedom -7": ("mcmc", values("model_degrees_of_freedom", -7.0), "no degrees of freedom"),
+    "singular model": ("mcmc", values("model_factor", 0.0), "singular"),
+    "infinite model": ("mcmc", values("model_factor", np.inf, (0, 1)), "'model_factor' has values"),
+    "scale 0": ("mcmc", values("model_scales", 0.0, 1), "no scale"),
+    "power beyond 1": ("mcmc", values("power", 7.0, (0, 1)), "'power' has values out of range"),
+    "gap in a ladder": ("mcmc", values("power", np.nan, (0, 0)), "a ladder has gaps"),
+    "more accepted": ("mcmc", values("accepted", 2**40), "more was accepted than tried"),
+    "negative counts": ("mcmc", values("attempts", -1, 0), "'attempts' has values out of range"),
+    "thinned by 0": ("mcmc", values("thin", 0), "'thin' has values out of range"),
+    "no chains": ("mcmc", array("codes", lambda old: old[:0]), "shape"),
+    "no draws": (
+        "mcmc",
+        lambda file: [
+            put(file, name, np.array(file[name])[:, :0])
+            for name in ("codes", "log_score", "log_weight")
+        ],
+        "no draws",
+    ),
+    "fewer draws": (
+        "mcmc",
+        array("log_score", lambda old: old[:, 1:]),
+        "'log_score' has the shape",
+    ),
+    "transposed": ("exact", array("log_parent_sets", lambda old: old.T), "has the shape (16, 5)"),
+    "flat": ("mcmc", array("edges", lambda old: old.ravel()), "'edges' has the shape"),
+    "complex": ("mcmc", array("edges", lambda old: old * 1j), "'edges' has the wrong type"),
+    "texts": ("mcmc", array("thin", lambda old: old.astype("S")), "'thin' has the wrong type"),
+    "real codes": ("mcmc", array("codes", lambda old: old * 1.0), "'codes' has the wrong type"),
+    "32 GB of draws": ("mcmc", huge("codes", (4, 400_000_000, 5), "i4"), "larger than the file"),
+    "32 GB in chunks": (
+        "mcmc",
+        huge("codes", (4, 400_000_000, 5), "i4", chunks=(1, 1000, 5), compression="gzip"),
+        "larger than the file",
+    ),
+    "one huge chunk": (
+        "exact",
+        huge("log_scores", (1000,), "f8", chunks=(400_000_000,), maxshape=(None,)),
+        "larger than the file",
+    ),
+    "deflated twice": ("exact", bomb, "stored in an unusual way"),
+    "linked to another file": ("mcmc", elsewhere, "'log_score' is missing"),
+    "stored in another file": ("mcmc", outside, "stored in an unusual way"),
+    "a group": (
+        "mcmc",
+        lambda file: (file.__delitem__("thin"), file.create_group("thin")),
+        "array",
+    ),
+    "9,000 variables": ("candidates", many_names, "larger than the file"),
+    "a million names": (
+        "mcmc",
+        text("names", json.dumps([f"v{i}" for i in range(10_001)])),
+        "at most 10,000 nodes",
+    ),
+    "names twice": ("mcmc", text("names", '["a", "a", "c", "d", "e"]'), "distinct"),
+    "one name": ("exact", text("names", '["a"]'), "two or more"),
+    "names of numbers": ("exact", text("names", "[1, 2, 3, 4, 5]"), "must be strings"),
+    "names as a text": ("exact", text("names", '"abcde"'), "a list of two or more"),
+    "deep description": ("exact", text("info", "[" * 60_000), "nested too deeply"),
+    "numbers for a text": ("exact", array("info", lambda old: old * 1.0), "'info' has the wrong"),
+    "no text at all": ("exact", array("info", lambda old: old | 128), "can't decode"),
+    "a text for a number": ("exact", attribute("log_evidence", "high"), "is no number"),
+    "format of many": ("exact", attribute("format", np.arange(3)), "is not a posterior"),
+    "evidence of many": ("exact", attribute("log_evidence", np.arange(3.0)), "is no number"),
+    "evidence NaN": ("exact", attribute("log_evidence", np.nan), "'log_evidence' is out of range"),
+    "evidence below the best": ("exact", attribute("log_evidence", -1e9), "more than the evidence"),
+    "lost mass": ("candidates", attribute("lost_mass", -np.inf), "'lost_mass' is out of range"),
+    "neither kind": ("exact", text("posterior", "guessed"), "no 'guessed' posterior"),
+    "the other kind": ("mcmc", text("posterior", "exact"), "computed exactly"),
+    "unknown sampler": ("mcmc", told("method", "magic"), "no sampler 'magic'"),
+    "moves": ("mcmc", text("moves", '["hop"]'), "'attempts' has the shape"),
+    "seed in words": ("mcmc", told("seed", "lucky"), "'seed' of the run has the wrong type"),
+    "infinite seed": ("mcmc", told("options", {"steps": float("inf")}), "no finite number"),
+    "unknown fact": ("mcmc", told("colour", "red"), "the run has no 'colour'"),
+    "parents": ("exact", told("max_parents", 99), "max_parents is out of range"),
+    "kinds": ("exact", told("kinds", ["continuous"]), "one kind for each variable"),
+    "knowledge": ("exact", told("knowledge", {"required": 7}), "the knowledge is none"),
+    "knowledge of others": (
+        "exact",
+        told("knowledge", {"roots": ["zz"]}),
+        "the knowledge is none",
+    ),
+    "a program as the score": (
+        "exact",
+        told("score_settings", "BGe(alpha_mu=__import__('os').getpid())"),
+        "malformed",
+    ),
+    "another function": ("exact", told("score_settings", "load('x')"), "none of outpoint's"),
+    "a second line": ("exact", told("fingerprint", "0\nimport os"), "fingerprint"),
+    "a program as an option": ("mcmc", told("options", {"a=1)#": 1}), "an option has no name"),
+}
+
+
+@pytest.mark.attack("result files with crafted content", "one sentence that says what is wrong")
+@pytest.mark.parametrize("craft", CRAFTED)
+def test_crafted_files_are_refused(place: Path, tmp_path: Path, craft: str) -> None:
+    kind, change, fragment = CRAFTED[craft]
+    good = (place / f"{kind}.nc").read_bytes()
+    assert fragment in refusal(altered(good, change), tmp_path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_not_altered_is_answered(place: Path, tmp_path: Path, kind: str) -> None:
+    again = altered((place / f"{kind}.nc").read_bytes(), lambda file: None)
+    (tmp_path / "again.nc").write_bytes(again)
+    check_answers(op.load(tmp_path / "again.nc"))
+
+
+def fuzz(place: Path, first: int, last: int) -> None:
+    done = python("-m", "tests.posterior.crafted", str(place), str(first), str(last))
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout)
+    assert found["refused"] + found["answered"] == last - first
+    assert min(found["refused"], found["answered"]) > (last - first) / 10, "both happen"
+    assert found["megabytes"] < 500
+
+
+@pytest.mark.attack("result files with random changes", "a sentence or valid answers", times=200)
+def test_randomly_altered_files(place: Path) -> None:
+    """In a process of its own: a crash, an endless loop or much memory would end it."""
+    fuzz(place, 0, 200)
+
+
+@pytest.mark.long
+@pytest.mark.attack("result files with random changes", times=4000)
+def test_many_randomly_altered_files(place: Path) -> None:
+    fuzz(place, 1000, 5000)
+
+
+@pytest.mark.attack("special files as results", "one sentence", times=3)
+def test_what_is_no_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (Path("/dev/zero"), tmp_path / "pipe", tmp_path):
+        with pytest.raises(op.DataError, match=r"is not a file|there is no file"):
+            op.load(path)
+
+
+SUMMARIES = ['{"elapsed_seconds": 1e999}', '{"elapsed_seconds": -1}', '{"elapsed_seconds": "nan"}']
+SUMMARIES += ["[" * 60_000, '{"elapsed_seconds": ' + "9" * 5000 + "}", "[]", "{}"]
+
+
+@pytest.mark.parametrize("summary", SUMMARIES, ids=range(len(SUMMARIES)))
+def test_crafted_summaries_do_not_matter(place: Path, tmp_path: Path, summary: str) -> None:
+    (tmp_path / "posterior.nc").write_bytes((place / "exact.nc").read_bytes())
+    (tmp_path / "summary.json").write_text(summary)
+    assert op.load(tmp_path).info.elapsed_seconds is None
+
+
+@pytest.mark.parametrize("n", [2, 5, 9])
+def test_cycles_are_found_as_by_powers_of_the_matrix(n: int) -> None:
+    rng = np.random.default_rng(n)
+    candidates = np.array([[u for u in range(n) if u != v] for v in range(n)], dtype=np.int32)
+    members = np.array([[*rng.permutation(n)[:2], -1] for _ in range(20)], dtype=np.int16)
+    sets = ParentSets(candidates[:, : max(1, n - 2)], members)
+    n_inside = 1 << sets.candidates.shape[1]
+    seen = set()
+    for _ in range(400):
+        codes = rng.integers(0, n_inside, n) & rng.integers(0, n_inside, n)
+        codes = np.where(rng.random(n) < 0.2, ~rng.integers(0, 20, n), codes)
+        codes = np.where(rng.random(n) < 0.4, 0, codes).astype(np.int32)
+        matrix = sets.adjacencies(codes[None])[0].astype(np.int64)
+        power, truth = np.eye(n, dtype=np.int64), True
+        for _ in range(n):
+            power = np.minimum(power @ matrix, 1)
+            truth = truth and not power.trace()
+        assert are_acyclic(codes, sets) == truth
+        seen.add(truth)
+    assert seen == {True, False}

@@ -1,0 +1,129 @@
+"""Where kernels cannot be cached, or what is cached cannot be read, they are compiled again."""
+
+import importlib.util
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numba
+import pytest
+from numba.core.caching import CacheImpl, IndexDataCacheFile, UserProvidedCacheLocator
+
+from outpoint import kernels
+
+SOURCE = """
+from outpoint.kernels import kernel
+
+@kernel
+def add(a, b):
+    return a + b
+"""
+
+pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "source" / "some_kernels.py"
+    path.parent.mkdir()
+    path.write_text(SOURCE)
+    return path
+
+
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """Neither the source nor the home can be written; gives the directory of temporary files."""
+    monkeypatch.setattr(CacheImpl, "_locator_classes", [UserProvidedCacheLocator])
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    kernels._private_directory.cache_clear()
+    yield tmp_path
+    kernels._private_directory.cache_clear()
+
+
+def load(source: Path) -> ModuleType:
+    """The module as another process would import it."""
+    spec = importlib.util.spec_from_file_location("some_kernels", source)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def cached(place: Path) -> list[str]:
+    return sorted(path.suffix for path in place.rglob("*.nb?"))
+
+
+def hits(module: ModuleType) -> int:
+    return sum(module.add.stats.cache_hits.values())
+
+
+def test_kernels_are_cached_beside_their_source(source: Path) -> None:
+    assert load(source).add(1, 2) == 3
+    assert cached(source.parent) == [".nbc", ".nbi"]
+    again = load(source)
+    assert again.add(1, 2) == 3
+    assert hits(again) == 1
+
+
+@pytest.mark.attack("kernels that cannot be cached", "they are compiled again")
+def test_a_private_temporary_directory(source: Path, nowhere: Path) -> None:
+    assert load(source).add(1, 2) == 3
+    place = nowhere / f"outpoint-kernels-{os.getuid()}"
+    assert cached(place) == [".nbc", ".nbi"]
+    assert place.stat().st_mode & 0o777 == 0o700
+    numba.config.CACHE_DIR = ""
+    again = load(source)
+    assert again.add(1, 2) == 3
+    assert hits(again) == 1
+
+
+@pytest.mark.attack("kernels that cannot be cached")
+@pytest.mark.parametrize("trap", ["link", "open to all", "file", "no directory"])
+def test_a_directory_of_others_is_not_used(
+    source: Path, nowhere: Path, trap: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = nowhere / f"outpoint-kernels-{os.getuid()}"
+    if trap == "link":
+        (nowhere / "theirs").mkdir(mode=0o700)
+        place.symlink_to(nowhere / "theirs")
+    elif trap == "open to all":
+        place.mkdir()
+        place.chmod(0o777)
+    elif trap == "file":
+        place.touch()
+    else:
+        monkeypatch.setattr(tempfile, "tempdir", str(nowhere / "missing"))
+    module = load(source)
+    assert module.add(1, 2) == 3
+    assert cached(nowhere) == []
+
+
+@pytest.mark.attack("kernels that cannot be cached")
+def test_a_full_disk(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(IndexDataCacheFile, "_save_data", fail)
+    assert load(source).add(1, 2) == 3
+    monkeypatch.undo()
+    assert load(source).add(1, 2) == 3
+    assert cached(source.parent) == [".nbc", ".nbi"]
+
+
+@pytest.mark.attack("damaged files of cached kernels", "they are compiled again")
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("length", [0, 1, 20, 60, -1])
+def test_a_truncated_file_is_replaced(source: Path, suffix: str, length: int) -> None:
+    assert load(source).add(1, 2) == 3
+    [path] = source.parent.rglob(f"*.{suffix}")
+    path.write_bytes(path.read_bytes()[:length])
+    module = load(source)
+    assert module.add(1, 2) == 3
+    assert hits(module) == 0
+    repaired = load(source)
+    assert repaired.add(1, 2) == 3
+    assert hits(repaired) == 1
