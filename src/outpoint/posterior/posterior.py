@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from html import escape
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ from outpoint.posterior.summaries import (
     tabulate_cpdags,
     tabulate_dags,
 )
+from outpoint.reporting import report_writer
 
 if TYPE_CHECKING:
     import os
@@ -330,11 +330,7 @@ class Posterior(ABC):
 
         ``command`` is shown as the way to repeat the run, ``data`` adds a summary of the columns.
         """
-        # By name: the report is built on top of posteriors, which must not depend on it.
-        written: Path = import_module("outpoint.report").write_report(
-            self, path, command=command, data=data
-        )
-        return written
+        return report_writer()(self, path, command=command, data=data)
 
     def _repr_html_(self) -> str:
         """In a notebook: the verdict and the strongest edges."""
