@@ -11,7 +11,7 @@ from outpoint.exact.best import find_best
 from outpoint.exact.downward import sum_downward
 from outpoint.exact.draws import sample_dags
 from outpoint.exact.grid import scale_by_best_orders
-from outpoint.exact.scaled import LOG_2, Floats, Scaled
+from outpoint.exact.scaled import Floats, Scaled, log_mantissa
 from outpoint.exact.upward import sum_upward
 from outpoint.exact.weights import sum_over_larger, sum_scores
 from outpoint.kernels import kernel, run_chunked
@@ -199,7 +199,7 @@ def _add_parents(child, sets, scores, exponent, edges, total):
         if sets[rest] == 0.0:
             sets[rest] = -np.inf
             continue
-        sets[rest] = min(0.0, np.log(sets[rest]) + scores[rest] - exponent[rest] * LOG_2)
+        sets[rest] = min(0.0, np.log(sets[rest]) + log_mantissa(scores[rest], exponent[rest]))
         probability = np.exp(sets[rest])
         if probability > NEGLIGIBLE_PROBABILITY:
             total[child] += probability

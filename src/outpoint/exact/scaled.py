@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 from outpoint.kernels import inlined
 
 LOG_2 = float(np.log(2.0))
+LOG_2_HIGH = 46516319 * 2.0**-26
+LOG_2_LOW = 1.2996506893889889e-08
+"""Log 2 in two parts, of which the first, times an exponent below 2^27, is exact."""
 
 IMPOSSIBLE = -(2.0**40)
 """Exponent of 0. A number, so that differences of exponents always are; sums of 28 stay exact."""
@@ -69,3 +72,9 @@ def biased_power(biased):
     is ``2**(m - 1023)``: one maximum and one shift, which compilers turn into vector code.
     """
     return _exponent_from_low_bits(max(biased, FLOOR))
+
+
+@inlined
+def log_mantissa(log_value, exponent):
+    """``log_value - exponent log(2)``, without the rounding errors of a large product."""
+    return (log_value - exponent * LOG_2_HIGH) - exponent * LOG_2_LOW

@@ -9,7 +9,15 @@ from math import frexp
 
 import numpy as np
 
-from outpoint.exact.scaled import BIAS, IMPOSSIBLE, LOG_2, Floats, Scaled, biased_power
+from outpoint.exact.scaled import (
+    BIAS,
+    IMPOSSIBLE,
+    LOG_2,
+    Floats,
+    Scaled,
+    biased_power,
+    log_mantissa,
+)
 from outpoint.kernels import inlined, kernel, run_chunked
 
 CACHED = 1 << 13
@@ -35,7 +43,7 @@ def sum_scores(scores: Floats, maxima: Floats) -> Scaled:
 def _sum_node(scores, maxima, mantissa, exponent):
     for mask in range(scores.size):
         exponent[mask] = max(np.rint(maxima[mask] / LOG_2), IMPOSSIBLE)
-        mantissa[mask] = np.exp(scores[mask] - exponent[mask] * LOG_2)
+        mantissa[mask] = np.exp(log_mantissa(scores[mask], exponent[mask]))
     block = min(CACHED, scores.size)
     for start in range(0, scores.size, block):
         _sum_steps(mantissa, exponent, start, start + block, 1, True)
