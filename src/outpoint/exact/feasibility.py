@@ -18,9 +18,15 @@ MAX_AUTO_NODES = 20
 
 
 def estimate_memory(n_nodes: int) -> int:
-    """Bytes needed at the peak: six tables over parent sets, sixteen over node sets."""
+    """Bytes needed at the peak, by up to eight threads, to results written and draws made.
+
+    Six doubles per node and parent set: the score, the maximum over subsets, mantissa and exponent
+    of the sum over subsets, the probability, and a copy of it while results are written; and 24
+    per set of nodes: two scaled sums, the partial sums of the first, and the threads' own tables.
+    The program itself takes 150 MB.
+    """
     per_parent_set = 6 * 8 * n_nodes * 2 ** (n_nodes - 1)
-    per_node_set = 16 * 8 * 2**n_nodes
+    per_node_set = 24 * 8 * 2**n_nodes
     return per_parent_set + per_node_set + 150 * 2**20
 
 

@@ -1,33 +1,80 @@
 """Numbers with an exponent of their own, for sums whose range exceeds that of doubles.
 
 The weight of all DAGs on a set of nodes differs between sets by thousands of log units, but the
-sums below never subtract what is not of comparable size: precision is not the problem, range is.
-So every weight is a double of order one times an integer power of two.
+sums of this package never subtract what is not of comparable size: precision is not the problem,
+range is. So every weight is a double of moderate size times a power of two, whose exponent is a
+whole number kept in a double of its own: sums of exponents are exact, cannot overflow, and are
+turned into the power itself without leaving the vector registers.
 """
 
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import numba
 import numpy as np
+from numba.core import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
 
-from outpoint.kernels import kernel
+from outpoint.kernels import inlined
 
-LOG_2 = np.log(2.0)
-MAX_EXPONENT = 300
-MIN_EXPONENT = -700
+LOG_2 = float(np.log(2.0))
+LOG_2_HIGH = 46516319 * 2.0**-26
+LOG_2_LOW = 1.2996506893889889e-08
+"""Log 2 in two parts, of which the first, times an exponent below 2^27, is exact."""
 
-POWERS_OF_TWO = 2.0 ** np.arange(MIN_EXPONENT, MAX_EXPONENT + 1)
-POWERS_OF_TWO[0] = 0.0
-POWERS_OF_TWO.flags.writeable = False
+IMPOSSIBLE = -(2.0**40)
+"""Exponent of 0. A number, so that differences of exponents always are; sums of 28 stay exact."""
+
+BIAS = 2.0**52 + 1023.0
+FLOOR = 2.0**52
+"""``FLOOR`` and ``BIAS`` stand for the powers 0 and 1, see :func:`biased_power`."""
+
+Floats = NDArray[np.float64]
 
 
-@kernel
-def power_of_two(exponent):
-    """2**exponent, 0 if that is negligible; above MAX_EXPONENT no live term can lie."""
-    return POWERS_OF_TWO[min(max(exponent, MIN_EXPONENT), MAX_EXPONENT) - MIN_EXPONENT]
+class Scaled(NamedTuple):
+    """Numbers ``mantissa * 2**exponent``; the exponents are whole."""
+
+    mantissa: Floats
+    exponent: Floats
+
+    def log(self, place: int) -> float:
+        """Natural log of one entry."""
+        with np.errstate(divide="ignore"):
+            return float(np.log(self.mantissa[place]) + self.exponent[place] * LOG_2)
 
 
-@kernel
-def split_log(log_value):
-    """Mantissa near one and binary exponent of exp(log_value); (0, 0) for -inf."""
-    if log_value == -np.inf:
-        return 0.0, 0
-    exponent = int(np.rint(log_value / LOG_2))
-    return np.exp(log_value - exponent * LOG_2), exponent
+def _shifted_bits(typing_context: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = context.get_value_type(types.uint64)
+        place = context.get_constant(types.uint64, 52)
+        bits = builder.shl(builder.bitcast(arguments[0], word), place)
+        return builder.bitcast(bits, context.get_value_type(types.float64))
+
+    return types.float64(types.float64), generate
+
+
+def _shift_bits(value: float) -> float:
+    return float((np.float64(value).view(np.uint64) << np.uint64(52)).view(np.float64))
+
+
+_exponent_from_low_bits: Callable[[float], float] = (
+    _shift_bits if numba.config.DISABLE_JIT else cast(Any, intrinsic(_shifted_bits))
+)
+
+
+@inlined
+def biased_power(biased):
+    """``2**q`` for ``biased = BIAS + q`` with q at most 0; 0 if q is below -1022.
+
+    The lowest bits of ``2**52 + m`` are the whole number m, and a double whose exponent field is m
+    is ``2**(m - 1023)``: one maximum and one shift, which compilers turn into vector code.
+    """
+    return _exponent_from_low_bits(max(biased, FLOOR))
+
+
+@inlined
+def log_mantissa(log_value, exponent):
+    """``log_value - exponent log(2)``, without the rounding errors of a large product."""
+    return (log_value - exponent * LOG_2_HIGH) - exponent * LOG_2_LOW
