@@ -109,17 +109,17 @@ def _compare_seeds(
             flush=True,
         )
         if dag is not None:
-            print(f"{'':<20} area under the curve of the skeleton {_skeleton_auc(post, dag):.3f}")
+            truth = dag.reorder(post.names).adjacency
+            auc = skeleton_auc(edges[-1], truth)
+            print(f"{'':<20} area under the curve of the skeleton {auc:.3f}")
     if n_seeds > 1:
         print(f"{'':<20} largest difference between seeds {np.ptp(edges, axis=0).max():.3f}")
 
 
-def _skeleton_auc(post: op.Posterior, dag: op.Dag) -> float:
+def skeleton_auc(edges: np.ndarray, truth: np.ndarray) -> float:
     """Probability that an adjacent pair has a higher probability than one that is not."""
-    upper = np.triu_indices(len(dag.names), 1)
-    edges = post.edge_probabilities.to_numpy()
+    upper = np.triu_indices(len(truth), 1)
     found = (edges + edges.T)[upper]
-    truth = dag.reorder(post.names).adjacency
     is_edge = (truth | truth.T)[upper]
     order = np.sort(found[~is_edge])
     wins = np.searchsorted(order, found[is_edge], "left") + np.searchsorted(
