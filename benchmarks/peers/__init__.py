@@ -17,7 +17,7 @@ from benchmarks.peers.networks import (
     reference_network,
 )
 from benchmarks.peers.page import load, merge, save, table, update_page
-from benchmarks.peers.programs import EXACT, PROGRAMS, SAMPLED
+from benchmarks.peers.programs import EXACT, PROGRAMS, SAMPLED, missing
 
 
 def main(arguments: list[str]) -> None:
@@ -35,6 +35,9 @@ def main(arguments: list[str]) -> None:
     programs = PROGRAMS | dict(options.program)
     rows = load()
     for name in options.networks or known:
+        if name in REFERENCE and missing("pgmpy"):
+            print(f"{name} comes with pgmpy, which is not installed", flush=True)
+            continue
         network = make_network(name)
         for row in compare(network, programs_for(network, programs), _seeds(options.seeds)):
             rows = merge(rows, row)
