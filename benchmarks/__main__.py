@@ -4,13 +4,15 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+HELPERS = ("__init__", "__main__", "launch", "measuring", "pages", "problems")
+
 
 def main() -> int:
     """Run the benchmark named on the command line."""
+    folder = Path(__file__).parent
     names = sorted(
-        path.stem
-        for path in Path(__file__).parent.glob("*.py")
-        if not path.stem.startswith("_") and path.stem != "problems"
+        [path.stem for path in folder.glob("*.py") if path.stem not in HELPERS]
+        + [path.parent.name for path in folder.glob("*/__init__.py")]
     )
     if len(sys.argv) < 2:
         print("benchmarks:", ", ".join(names))

@@ -1,12 +1,10 @@
-"""Beyond 20 variables: accuracy with few candidates, whole networks, and the cost of a step.
+"""Beyond 20 variables: accuracy with few candidates, and whole networks.
 
 ``restricted``: problems with exact answers, sampled over few candidates; ``random`` begins with
 candidates drawn at random. ``networks``: benchmark networks and sparse Gaussian ones, several seeds
-each, seconds with everything from the file on. ``sizes``: microseconds of one core per step of
-replica 0 with all its replicas, peak memory of the process so far, and effective draws per second.
+each, seconds with everything from the file on. The cost of a step is in ``scaling``.
 """
 
-import os
 import resource
 import time
 from pathlib import Path
@@ -16,10 +14,9 @@ import numpy as np
 import outpoint as op
 from benchmarks.problems import PAPER_SCORE, gaussian, paper_data
 
-PARTS = ("restricted", "random", "networks", "sizes")
+PARTS = ("restricted", "random", "networks")
 RESTRICTED = (("boston", 3, 4), ("boston", 3, 6), (18, 5, 8), (18, 5, 10), (20, 5, 8), (20, 5, 10))
 NETWORKS = ("alarm1k.dat", "hail1k.dat", "path1k.dat", "pigs1k.dat")
-SIZES = (20, 50, 100, 200, 441)
 
 
 def main(arguments: list[str]) -> None:
@@ -32,7 +29,6 @@ def main(arguments: list[str]) -> None:
             "restricted": lambda: _restricted(n_seeds, at_random=False),
             "random": lambda: _restricted(n_seeds, at_random=True),
             "networks": lambda: _networks(n_seeds, only),
-            "sizes": _sizes,
         }[part]()
 
 
@@ -109,17 +105,17 @@ def _compare_seeds(
             flush=True,
         )
         if dag is not None:
-            print(f"{'':<20} area under the curve of the skeleton {_skeleton_auc(post, dag):.3f}")
+            truth = dag.reorder(post.names).adjacency
+            auc = skeleton_auc(edges[-1], truth)
+            print(f"{'':<20} area under the curve of the skeleton {auc:.3f}")
     if n_seeds > 1:
         print(f"{'':<20} largest difference between seeds {np.ptp(edges, axis=0).max():.3f}")
 
 
-def _skeleton_auc(post: op.Posterior, dag: op.Dag) -> float:
+def skeleton_auc(edges: np.ndarray, truth: np.ndarray) -> float:
     """Probability that an adjacent pair has a higher probability than one that is not."""
-    upper = np.triu_indices(len(dag.names), 1)
-    edges = post.edge_probabilities.to_numpy()
+    upper = np.triu_indices(len(truth), 1)
     found = (edges + edges.T)[upper]
-    truth = dag.reorder(post.names).adjacency
     is_edge = (truth | truth.T)[upper]
     order = np.sort(found[~is_edge])
     wins = np.searchsorted(order, found[is_edge], "left") + np.searchsorted(
@@ -130,36 +126,3 @@ def _skeleton_auc(post: op.Posterior, dag: op.Dag) -> float:
 
 def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-
-
-def _sizes() -> None:
-    n_cores = min(4, len(os.sched_getaffinity(0)))  # four chains, a thread each
-    print("nodes  max parents  prepare s  us/step  replicas  ESS/s  memory")
-    for n_nodes in SIZES:
-        data, _ = sparse_gaussian(n_nodes, 1)
-        ends: list[float] = []
-
-        def note(progress: object, ends: list[float] = ends) -> None:
-            if getattr(progress, "stage", "") == "sampling":
-                ends.append(time.perf_counter())
-
-        begun = time.perf_counter()
-        steps = 20_000 if n_nodes <= 100 else 4_000
-        post = op.learn(
-            data,
-            PAPER_SCORE,
-            method="mcmc",
-            structure_prior="fair",
-            seed=1,
-            steps=steps,
-            progress=note,
-        )
-        seconds = ends[-1] - ends[0]
-        done = post.n_chains * 1.25 * steps
-        ess = post.assessment.smallest_ess or np.nan
-        print(
-            f"{n_nodes:>5} {post.info.max_parents:>12} {ends[0] - begun:>10.1f} "
-            f"{1e6 * n_cores * seconds / done:>8.1f} {len(post.records[0].power):>9} "
-            f"{ess / seconds:>6.1f} {_peak():>5.1f}GB",
-            flush=True,
-        )

@@ -1,0 +1,80 @@
+"""How time and memory grow with variables, rows and parents; what dominates.
+
+``./dev bench scaling [PART...]`` measures each case in a process of its own, draws the figures of
+``docs/scaling.md`` and writes its tables. Parts: ``nodes``, ``rows``, ``parents``, ``exact``;
+``page`` draws and writes again from the results of earlier runs.
+"""
+
+import json
+import sys
+from typing import Any
+
+from benchmarks.measuring import measure
+from benchmarks.pages import RESULTS
+from benchmarks.scaling.page import write_page
+
+FILE = RESULTS / "scaling.json"
+LIMIT = 1200.0
+NODES = (5, 10, 20, 50, 100, 200, 441)
+ROWS = (100, 1_000, 10_000, 100_000)
+PARENTS = (1, 2, 3, 4, 5, 6)
+EXACT = (10, 12, 14, 16, 18, 19, 20)
+KINDS = ("gaussian", "categorical")
+
+
+def cases(part: str) -> list[dict[str, Any]]:
+    """What a part measures."""
+    if part == "nodes":
+        return [
+            {"case": "sampled", "n_nodes": n, "n_obs": 500, "steps": 20_000 if n <= 100 else 4_000}
+            for n in NODES
+        ]
+    if part == "rows":
+        sampled = [
+            {"case": "sampled", "n_nodes": 20, "n_obs": n, "steps": 5_000, "kind": kind}
+            for kind in KINDS
+            for n in ROWS
+        ]
+        scored = [
+            {"case": "scored", "n_nodes": 40, "n_obs": n, "max_parents": 3, "kind": kind}
+            for kind in KINDS
+            for n in ROWS
+        ]
+        return scored + sampled
+    if part == "parents":
+        sampled = [
+            {"case": "sampled", "n_nodes": 40, "n_obs": 500, "steps": 5_000, "max_parents": k}
+            for k in PARENTS
+        ]
+        scored = [
+            {"case": "scored", "n_nodes": 25, "n_obs": 500, "max_parents": k, "kind": kind}
+            for kind in KINDS
+            for k in PARENTS
+        ]
+        return scored + sampled
+    return [{"case": "machine"}, *({"case": "exact", "n_nodes": n} for n in EXACT)]
+
+
+def main(arguments: list[str]) -> None:
+    """Measure the parts, keep what was found, and write the page."""
+    parts = ("nodes", "rows", "parents", "exact")
+    if unknown := [part for part in arguments if part not in (*parts, "page")]:
+        sys.exit(f"no part {unknown[0]!r}; there are: {', '.join((*parts, 'page'))}")
+    results = json.loads(FILE.read_text()) if FILE.exists() else {}
+    for part in arguments or parts:
+        if part == "page":
+            continue
+        results[part] = []
+        for case in cases(part):
+            measured = measure(
+                [sys.executable, "-m", "benchmarks.scaling.case", json.dumps(case)], limit=LIMIT
+            )
+            if measured.failure:
+                print(f"{case}: {measured.failure}", flush=True)
+                continue
+            found = json.loads(measured.printed) | {"peak_megabytes": measured.peak_bytes / 1e6}
+            results[part].append(case | found)
+            print(json.dumps(results[part][-1]), flush=True)
+            FILE.parent.mkdir(exist_ok=True)
+            FILE.write_text(json.dumps(results, indent=1) + "\n")
+    write_page(results)

@@ -1,0 +1,141 @@
+"""What the scaling study found, as tables with fitted exponents."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.pages import markdown
+
+SECONDS = ("table_seconds", "candidates_seconds")
+STEP = "microseconds_per_step"
+PEAK = "peak_megabytes"
+TERMS = 4
+"""Multiplications and additions that the exact sums need at least for each of 3^n terms."""
+
+Case = Mapping[str, Any]
+
+
+def exponent(x: Sequence[float], y: Sequence[float]) -> float:
+    """The power of x with which y grows: the slope of a straight line through the logs."""
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def base(n: Sequence[float], y: Sequence[float]) -> float:
+    """By how much y is multiplied when n grows by one."""
+    return float(np.exp(np.polyfit(n, np.log(y), 1)[0]))
+
+
+def nodes_table(cases: Sequence[Case]) -> str:
+    """A row for each number of variables."""
+    header = (
+        "variables",
+        "scores s",
+        "candidates s",
+        "microseconds per step",
+        "replicas",
+        "effective draws per s",
+        "memory MB",
+    )
+    rows = [
+        [
+            str(case["n_nodes"]),
+            f"{case['table_seconds']:.2f}",
+            f"{case['candidates_seconds']:.1f}",
+            f"{case['microseconds_per_step']:.0f}",
+            f"{case['replicas']:.0f}",
+            "" if (ess := case["effective_draws_per_second"]) is None else f"{ess:.1f}",
+            f"{case['peak_megabytes']:.0f}",
+        ]
+        for case in cases
+    ]
+    large = [case for case in cases if case["n_nodes"] > 20]
+    if len(large) > 1:
+        fitted = [_exponent_of(large, key, "n_nodes") for key in (*SECONDS, STEP)]
+        rows.append(["exponent beyond 20", *fitted, "", "", _exponent_of(large, PEAK, "n_nodes")])
+    return markdown(header, rows)
+
+
+def _exponent_of(cases: Sequence[Case], key: str, variable: str) -> str:
+    return f"{exponent([case[variable] for case in cases], [case[key] for case in cases]):.2f}"
+
+
+def growth_table(cases: Sequence[Case], variable: str, label: str) -> str:
+    """Seconds for the scores, microseconds per step and memory, for both kinds of data."""
+    values = sorted({case[variable] for case in cases})
+    columns = [
+        (what, kind, key)
+        for what, key in (
+            ("scored", "table_seconds"),
+            ("sampled", "microseconds_per_step"),
+            ("sampled", PEAK),
+        )
+        for kind in sorted({kind_of(case) for case in cases if case["case"] == what}, reverse=True)
+    ]
+    names = {"table_seconds": "scores s", "microseconds_per_step": "µs per step", PEAK: "MB"}
+    header = [label, *(f"{names[key]}, {kind}" for _, kind, key in columns)]
+    found = {(case["case"], kind_of(case), case.get(variable)): case for case in cases}
+    rows = [
+        [
+            f"{value:,}",
+            *(_number(found.get((what, kind, value)), key) for what, kind, key in columns),
+        ]
+        for value in values
+    ]
+    if variable == "n_obs":
+        rows.append(["exponent", *(_growth(cases, *column, variable) for column in columns)])
+    return markdown(header, rows)
+
+
+def kind_of(case: Case) -> str:
+    """Gaussian unless it says otherwise."""
+    return str(case.get("kind", "gaussian"))
+
+
+def _number(case: Case | None, key: str) -> str:
+    if case is None:
+        return ""
+    return f"{case[key]:.3f}" if key == "table_seconds" else f"{case[key]:.0f}"
+
+
+def _growth(cases: Sequence[Case], what: str, kind: str, key: str, variable: str) -> str:
+    chosen = [case for case in cases if case["case"] == what and kind_of(case) == kind]
+    return _exponent_of(chosen, key, variable)
+
+
+def exact_table(cases: Sequence[Case]) -> str:
+    """Seconds and memory of the exact sums, and the share of what the machine can do."""
+    limit = TERMS * next(case["nanoseconds"] for case in cases if case["case"] == "machine")
+    sums = [case for case in cases if case["case"] == "exact"]
+    rows = []
+    for case in sums:
+        terms = 3 ** case["n_nodes"]
+        nanoseconds = 1e9 * case["processor_seconds"] / terms
+        rows.append(
+            [
+                str(case["n_nodes"]),
+                f"{terms:.2e}",
+                f"{case['seconds']:.2f}",
+                f"{case['processor_seconds']:.2f}",
+                f"{nanoseconds:.2f}",
+                f"{nanoseconds / limit:.1f}",
+                f"{case[PEAK]:.0f}",
+            ]
+        )
+    header = (
+        "variables",
+        "3ⁿ",
+        "seconds",
+        "processor s",
+        "ns per 3ⁿ",
+        "times the limit",
+        "memory MB",
+    )
+    large = [case for case in sums if case["n_nodes"] >= 14]
+    if len(large) > 1:
+        sizes = [case["n_nodes"] for case in large]
+        factors = [
+            f"{base(sizes, [case[k] for case in large]):.2f}" for k in ("processor_seconds", PEAK)
+        ]
+        rows.append(["factor per variable", "3", "", factors[0], "", "", factors[1]])
+    return markdown(header, rows)
