@@ -2,15 +2,13 @@
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from outpoint.data.wording import enumerate_items
 from outpoint.graphs import Dag
 from outpoint.sampling import SamplingOptions
-from outpoint.scores import CustomScore, LocalScore
 
 Arguments = Mapping[str, Any]
 
@@ -56,17 +54,6 @@ def decisive_options(
     values = {**arguments, **stops}
     differing = [name for name in names if _differs(values[name], defaults[name])]
     return {name: _as_json(values[name]) for name in differing}
-
-
-def write_score(score: LocalScore) -> str:
-    """The score as one would write it; nothing for one that only the user has."""
-    kind = type(score)
-    if not kind.__module__.startswith("outpoint.") or isinstance(score, CustomScore):
-        return ""
-    settings = {own.name: own.default for own in fields(cast(Any, kind))}
-    values = {name: getattr(score, name) for name in settings}
-    given = [f"{name}={values[name]!r}" for name in settings if values[name] != settings[name]]
-    return f"{kind.__name__}({', '.join(given)})"
 
 
 def _differs(value: Any, default: Any) -> bool:

@@ -1,7 +1,6 @@
 """The one function that wires the stages together: data, score, table, engine, posterior."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
 from time import perf_counter
@@ -9,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from outpoint import __version__
-from outpoint.arguments import decisive_options, warn_of_ignored, write_score
+from outpoint.arguments import decisive_options, warn_of_ignored
 from outpoint.data import Data, Dataset, load_dataset
 from outpoint.errors import GraphError, OptionError
 from outpoint.exact import is_quick, require_feasible, solve
@@ -20,6 +18,7 @@ from outpoint.narrowing import narrow
 from outpoint.posterior import ExactPosterior, Posterior, RunInfo, check_writable, write_run
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.files import CHECKPOINT
+from outpoint.posterior.info import make_info
 from outpoint.preparation import Model, checked_seed, prepare
 from outpoint.runs import STOPPING, Progress, Report, saved_arrays, saved_facts
 from outpoint.sampling import (
@@ -40,9 +39,6 @@ from outpoint.scores import (
 from outpoint.scores.bge import BGeScorer
 
 METHODS = ("auto", "exact", *SAMPLERS)
-
-LIBRARIES = ("numba", "numpy")
-"""Libraries whose versions may change the last digits of a result."""
 
 
 def learn(
@@ -220,24 +216,12 @@ def learn(
     report = progress or (lambda progress: None)
 
     def info() -> RunInfo:
-        return RunInfo(
-            source=dataset.source,
-            fingerprint=dataset.fingerprint(),
-            n_observations=dataset.n_obs,
-            score=model.score.name,
-            structure_prior=structure_prior,
-            max_parents=model.max_parents,
+        return make_info(
+            model.record,
             method=method,
             seed=options.seed,
-            version=__version__,
-            elapsed_seconds=perf_counter() - started,
-            score_settings=write_score(model.score),
-            knowledge=model.knowledge.as_dict(),
             options=decisive_options(arguments, DEFAULTS, options, method),
-            path=dataset.path,
-            reading=dataset.reading,
-            kinds=dataset.kinds,
-            libraries={name: version(name) for name in LIBRARIES},
+            seconds=perf_counter() - started,
         )
 
     compute = _sum_over_all if method == "exact" else _sample
@@ -305,11 +289,15 @@ def log_score(
     structure_prior: str = "uniform",
     knowledge: Knowledge | str | Path | None = None,
     edge_prior: Any = None,
+    forbidden: Iterable[tuple[str, str]] = (),
+    required: Iterable[tuple[str, str]] = (),
+    tiers: Sequence[Sequence[str]] | None = None,
+    roots: Iterable[str] = (),
     allow_degenerate: bool = False,
 ) -> float:
     """Log score, prior included, of one DAG: the sum of its nodes' local scores.
 
-    It is -inf if ``knowledge``, a :class:`Knowledge` or the path of a file, excludes the DAG.
+    The options are those of :func:`learn`. It is -inf if what is known excludes the DAG.
     """
     dataset = load_dataset(data)
     if not isinstance(dag, Dag):
@@ -320,7 +308,14 @@ def log_score(
     prior = build_prior(
         dataset.names,
         structure_prior=structure_prior,
-        knowledge=resolve_knowledge(knowledge, edge_prior=edge_prior),
+        knowledge=resolve_knowledge(
+            knowledge,
+            edge_prior=edge_prior,
+            forbidden=forbidden,
+            required=required,
+            tiers=tiers,
+            roots=roots,
+        ),
     )
     total = 0.0
     for child, parents in enumerate(dag.reorder(dataset.names).parent_sets):

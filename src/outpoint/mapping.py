@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from outpoint.data import Data
 from outpoint.errors import OptionError
 from outpoint.exact import find_optima, is_best_quick, require_best_feasible
 from outpoint.graphs import Cpdag, Dag
+from outpoint.posterior.info import RunInfo, make_info
 from outpoint.preparation import Model, checked_count, checked_seed, prepare
 from outpoint.runs import Progress, Report
 from outpoint.scores import Knowledge, Score, resolve_knowledge
@@ -47,7 +49,8 @@ class MapResult:
     orders of the DAG, or an upper bound on it if ``linear_extensions_exact`` is False.
 
     ``optima`` holds one DAG of each class of Markov equivalent DAGs that was met with this score,
-    ``dag`` first; if there is more than one, data and prior do not decide between them.
+    ``dag`` first; if there is more than one, data and prior do not decide between them. ``info``
+    is the record of the data, the model and the search, as posteriors have it.
     """
 
     dag: Dag
@@ -62,11 +65,8 @@ class MapResult:
     optima: tuple[Dag, ...]
     run_log_scores: NDArray[np.float64]
     n_steps: int | None
-    score: str
-    max_parents: int
     n_candidates: int
-    seed: int
-    seconds: float
+    info: RunInfo
 
     def __repr__(self) -> str:
         """The score, how it was found, and the DAG."""
@@ -74,6 +74,26 @@ class MapResult:
             f"MapResult(log_score={self.log_score:.6f}, method={self.method!r}, "
             f"{self.hits} of {self.runs} runs, {self.dag!r})"
         )
+
+    @property
+    def score(self) -> str:
+        """Name of the score."""
+        return self.info.score
+
+    @property
+    def max_parents(self) -> int:
+        """Most parents of a node."""
+        return self.info.max_parents
+
+    @property
+    def seed(self) -> int:
+        """Seed of all randomness."""
+        return self.info.seed
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of work."""
+        return self.info.elapsed_seconds or 0.0
 
     @property
     def cpdag(self) -> Cpdag:
@@ -189,6 +209,15 @@ roots, allow_degenerate
         Called with a :class:`outpoint.runs.Progress` now and then.
     """
     started = time.perf_counter()
+    given = {
+        "runs": runs,
+        "steps": steps,
+        "space": space,
+        "tabu": tabu,
+        "patience": patience,
+        "n_candidates": n_candidates,
+        "allow_degenerate": allow_degenerate,
+    }
     model = prepare(
         data,
         score=score,
@@ -253,9 +282,18 @@ roots, allow_degenerate
         space=space if method == "search" else None,
         n_runs=n_runs,
         n_steps=n_steps if method == "search" else None,
-        seed=seed,
-        started=started,
+        info=make_info(
+            model.record,
+            method=method,
+            seed=seed,
+            options={name: value for name, value in given.items() if value != DEFAULTS[name]},
+            seconds=time.perf_counter() - started,
+        ),
     )
+
+
+DEFAULTS = {name: parameter.default for name, parameter in signature(find_map).parameters.items()}
+"""The options of :func:`find_map` and what they are by default."""
 
 
 def _conclude(
@@ -267,8 +305,7 @@ def _conclude(
     space: str | None,
     n_runs: int,
     n_steps: int | None,
-    seed: int,
-    started: float,
+    info: RunInfo,
 ) -> MapResult:
     """Choose the best DAG, count its hits, and bound the probability of having missed a better."""
     best = float(found.log_scores.max())
@@ -301,11 +338,8 @@ def _conclude(
         optima=optima,
         run_log_scores=found.log_scores[:n_runs],
         n_steps=n_steps,
-        score=model.score.name,
-        max_parents=model.max_parents,
         n_candidates=table.candidates.shape[1],
-        seed=seed,
-        seconds=time.perf_counter() - started,
+        info=info,
     )
 
 

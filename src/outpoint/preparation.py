@@ -1,14 +1,15 @@
 """From what a user gives to what engines take: the data, the score and the prior as one model."""
 
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, cast
 
 import numpy as np
 
 from outpoint.data import Data, Dataset, load_dataset
 from outpoint.errors import OptionError
 from outpoint.scores import (
+    CustomScore,
     FamilyScorer,
     Knowledge,
     LocalScore,
@@ -47,6 +48,25 @@ class Model:
     def notes(self) -> tuple[str, ...]:
         """What reading the data had to assume, and what the score makes of their units."""
         return (*self.data.notes, *note_units(self.score, self.data))
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The model in the words of a :class:`~outpoint.posterior.RunInfo`."""
+        data = self.data
+        return {
+            "source": data.source,
+            "fingerprint": data.fingerprint(),
+            "n_observations": data.n_obs,
+            "path": data.path,
+            "reading": data.reading,
+            "kinds": data.kinds,
+            "notes": self.notes,
+            "score": self.score.name,
+            "score_settings": _write_score(self.score),
+            "structure_prior": self.structure_prior,
+            "knowledge": self.knowledge.as_dict(),
+            "max_parents": self.max_parents,
+        }
 
     def tabulate(
         self,
@@ -100,8 +120,26 @@ def checked_seed(seed: int | None) -> int:
     return int(seed)
 
 
+MOST = {"chains": 1000, "draws": 10**8, "runs": 10**7}
+MOST_OF_ALL = 10**12
+"""Numbers of anything that no machine would come to the end of."""
+
+
 def checked_count(value: Any, name: str, least: int) -> int:
-    """A whole number from ``least`` on."""
+    """A whole number from ``least`` on, within reason."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise OptionError(f"{name} is a whole number from {least}, not {value!r}.")
+    if value > (most := MOST.get(name, MOST_OF_ALL)):
+        raise OptionError(f"{name} is at most {most:,}.")
     return int(value)
+
+
+def _write_score(score: LocalScore) -> str:
+    """The score as one would write it; nothing for one that only the user has."""
+    kind = type(score)
+    if not kind.__module__.startswith("outpoint.") or isinstance(score, CustomScore):
+        return ""
+    settings = {own.name: own.default for own in fields(cast(Any, kind))}
+    values = {name: getattr(score, name) for name in settings}
+    given = [f"{name}={values[name]!r}" for name in settings if values[name] != settings[name]]
+    return f"{kind.__name__}({', '.join(given)})"

@@ -67,6 +67,7 @@ ENOUGH_ESS = 200
 """Effective draws of every edge from which on a run that has converged may stop by itself."""
 
 ENGINES = ("threads", "dask")
+LONGEST_TIME = 100 * 365.25 * 86400.0
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -215,8 +216,8 @@ def parse_seconds(text: Any) -> float | None:
         if isinstance(text, bool) or matched is None or matched[2] not in UNITS:
             raise OptionError(f"a time is given as 90s, 10m or 2h, not {text!r}.")
         seconds = float(matched[1]) * UNITS[matched[2]]
-    if not seconds > 0:
-        raise OptionError(f"the time must be positive, not {text!r}.")
+    if not 0 < seconds <= LONGEST_TIME:
+        raise OptionError(f"the time must be positive and at most 100 years, not {text!r}.")
     return seconds
 
 

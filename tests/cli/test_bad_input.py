@@ -67,6 +67,9 @@ def check_refusal(run: Run, words: list[str], fragments: list[str]) -> None:
     assert listing() == before
 
 
+@pytest.mark.attack(
+    "tables that cannot be read", "one sentence, exit code 2, nothing written", times=2
+)
 @pytest.mark.parametrize(("content", "fragments"), BAD_FILES.values(), ids=BAD_FILES.keys())
 def test_bad_file(run: Run, content: str | bytes, fragments: list[str]) -> None:
     Path("bad.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -165,6 +168,7 @@ BAD_OPTIONS = {
 }
 
 
+@pytest.mark.attack("options that make no sense", "one sentence, exit code 2, nothing written")
 @pytest.mark.parametrize(("words", "fragments"), BAD_OPTIONS.values(), ids=BAD_OPTIONS.keys())
 def test_bad_options(run: Run, words: list[str], fragments: list[str]) -> None:
     Path("wide.csv").write_text(WIDE)
@@ -182,6 +186,7 @@ def test_unknown_command(run: Run) -> None:
     assert "no such command 'lern'" in outcome.err
 
 
+@pytest.mark.attack("hostile names of variables")
 def test_control_characters_do_not_reach_the_terminal(run: Run) -> None:
     Path("bad.csv").write_text('"a\x1b[31m\nb",b,c\n1.5,2,3\n3,4,1\n5,6,7\n')
     words = ["bad.csv", "--root", "b", "--require", "a\x1b[31m\nb->b"]
@@ -200,6 +205,7 @@ BAD_PLACES = {
 }
 
 
+@pytest.mark.attack("places that cannot be written", "one sentence, nothing changed")
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize(("place", "fragments"), BAD_PLACES.values(), ids=BAD_PLACES.keys())
 def test_unwritable_place(run: Run, place: str, fragments: list[str], overwrite: bool) -> None:

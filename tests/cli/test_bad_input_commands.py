@@ -105,6 +105,7 @@ def check_refusal(run: Run, words: list[str], fragment: str) -> None:
     assert after == before
 
 
+@pytest.mark.attack("graphs that cannot be read", "one sentence, exit code 2", times=2)
 @pytest.mark.parametrize("command", ["score data.csv", "compare run"])
 @pytest.mark.parametrize(("graph", "fragment"), BAD_GRAPHS.items())
 def test_bad_graph(place: Run, command: str, graph: str, fragment: str) -> None:
@@ -114,6 +115,7 @@ def test_bad_graph(place: Run, command: str, graph: str, fragment: str) -> None:
     check_refusal(place, [*command.split(), graph, "--json"], fragment)
 
 
+@pytest.mark.attack("foreign files as results")
 @pytest.mark.parametrize("words", [["compare", "run"], ["effects"], ["report"], ["export"]])
 @pytest.mark.parametrize(("bad", "fragment"), BAD_RUNS.items())
 def test_bad_run(place: Run, words: list[str], bad: str, fragment: str) -> None:
@@ -224,6 +226,7 @@ BAD_WORDS = {
 }
 
 
+@pytest.mark.attack("options that make no sense")
 @pytest.mark.parametrize(("words", "fragment"), BAD_WORDS.items())
 def test_bad_words(place: Run, words: str, fragment: str) -> None:
     check_refusal(place, words.split(), fragment)
@@ -249,6 +252,7 @@ def test_undecodable_file_name(place: Run) -> None:
     check_refusal(place, ["learn", name], "not valid Unicode")
 
 
+@pytest.mark.attack("hostile names of variables")
 def test_names_in_a_message_are_harmless(place: Run) -> None:
     """A run whose names are hostile, asked for one of another run: one line, no escapes."""
     check_refusal(place, ["compare", "hostile", "run"], "same nodes")

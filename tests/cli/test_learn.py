@@ -327,6 +327,15 @@ def test_every_command_that_reads_data_has_the_same_options(run: Run) -> None:
         assert "--separator" in shown
 
 
+def test_every_command_with_a_model_has_the_same_options(run: Run) -> None:
+    from outpoint.cli.options import MODEL_OPTIONS
+
+    for command in ("learn", "map", "score"):
+        shown = without_colours(run(command, "--help").out)
+        for option in MODEL_OPTIONS.options:
+            assert f"--{option.replace('_', '-')} " in shown, (command, option)
+
+
 @pytest.mark.parametrize(
     "rows",
     [

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import outpoint as op
-from tests.cli.conftest import KNOWN, Run, listing, table, without_colours
+from tests.cli.conftest import KNOWN, Run, check_schema, listing, table, without_colours
 
 
 def map_json(run: Run, *words: str) -> dict:
@@ -40,10 +40,35 @@ def test_the_dag_is_written_as_dot(run: Run) -> None:
     outcome = run("map", "asia", "--out", "best.dot", "--quiet")
     assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
     assert op.Dag.from_dot(Path("best.dot").read_text()) == op.find_map("asia").dag
-    assert run("map", "asia", "-o", "best.dot").out.endswith("File      best.dot\n")
+    assert run("map", "asia", "-o", "best.dot").out.endswith("Files     best.dot, best.dot.json\n")
     for suffix in ("graphml", "csv", "bn", "dagitty"):
         assert run("map", "asia", "--out", f"best.{suffix}", "--quiet").code == 0
         assert op.read_dag(f"best.{suffix}") == op.read_dag("best.dot")
+
+
+def test_the_record_is_that_of_a_run(run: Run) -> None:
+    """Data, model and versions as ``learn`` writes them, beside the DAG and as JSON."""
+    words = ["data.csv", "--seed", "1", "--require", "c->d", "--raw-units", "--max-parents", "2"]
+    found = map_json(run, *words, "--out", "best.csv", "--method", "search", "--runs", "3")
+    written = json.loads(Path("best.csv.json").read_text())
+    assert written == found
+    check_schema(written, "map")
+    run("learn", *words, "--out", "run", "--quiet")
+    summary = json.loads(Path("run/summary.json").read_text())
+    shared = summary.keys() & found.keys() - {"elapsed_seconds", "options", "method", "verdict"}
+    assert {"knowledge", "score_settings", "data_sha256", "libraries", "notes"} <= shared
+    assert {name: found[name] for name in shared} == {name: summary[name] for name in shared}
+    assert found["options"] == {"runs": 3}
+    assert found["score_settings"] == "BGe(standardize=False)"
+    assert found["knowledge"] == {"required": [["c", "d"]]}
+
+
+def test_no_place_for_the_record(run: Run) -> None:
+    Path("best.dot.json").mkdir()
+    outcome = run("map", "data.csv", "--out", "best.dot")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "best.dot.json is a directory" in outcome.err
+    assert not Path("best.dot").exists()
 
 
 def test_json(run: Run) -> None:

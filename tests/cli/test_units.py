@@ -1,9 +1,12 @@
 """Raw units on the command line: a note where they matter, and none by default."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+import outpoint as op
 
 from .conftest import Run, table
 
@@ -32,6 +35,24 @@ def test_the_note_stands_with_the_data(run: Run, command: str) -> None:
     assert (plain.code, plain.err, plain.out.splitlines()[0]) == (0, "", data)
     raw = run(*words, "--raw-units")
     assert (raw.code, raw.err, raw.out.splitlines()[0]) == (0, "", data + NOTE)
+
+
+def test_notes_are_in_the_summary_and_the_report(run: Run) -> None:
+    for options, notes in (([], []), (["--raw-units"], [NOTE.removeprefix("; ")])):
+        out = ["--out", "run", "--overwrite", "--quiet"]
+        assert run("learn", "weather.csv", *options, *out).code == 0
+        assert json.loads(Path("run/summary.json").read_text())["notes"] == notes
+        assert list(op.load("run").info.notes) == notes
+        page = Path("run/report.html").read_text(encoding="utf-8")
+        assert ("independent columns can get edges" in page) == bool(notes)
+
+
+def test_tiny_units_are_noted(run: Run) -> None:
+    """With raw units the prior outweighs such columns, and every edge is as probable as before."""
+    Path("tiny.csv").write_text(table("a,b", 1e-8 * np.random.default_rng(1).normal(size=(90, 2))))
+    note = "in raw units 'a' and 'b' vary so little that BGe's prior outweighs the data"
+    assert note in run("learn", "tiny.csv", "--raw-units", "--out", "run").out
+    assert "vary so little" not in run("learn", "tiny.csv", "--out", "other").out
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -65,6 +65,7 @@ def check(error: OutpointError, fragments: list[str]) -> None:
     assert "\n" not in message
 
 
+@pytest.mark.attack("tables that cannot be read")
 @pytest.mark.parametrize(("content", "fragments"), BAD_FILES.values(), ids=BAD_FILES.keys())
 def test_bad_file(tmp_path: Path, content: bytes, fragments: list[str]) -> None:
     path = tmp_path / "data.csv"
@@ -137,6 +138,7 @@ def test_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         load_dataset(path)
 
 
+@pytest.mark.attack("tables that cannot be read")
 @pytest.mark.parametrize("content", [b"a,b\n1,2\n", gzip.compress(b"a,b\n1,2\n" * 99)[:-9]])
 def test_bad_gzip(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "data.csv.gz"
@@ -215,6 +217,7 @@ BAD_MEMORY = {
 }
 
 
+@pytest.mark.attack("tables that cannot be read")
 @pytest.mark.parametrize(("data", "fragments"), BAD_MEMORY.values(), ids=BAD_MEMORY.keys())
 def test_bad_data_in_memory(data: object, fragments: list[str]) -> None:
     with pytest.raises(DataError) as caught:

@@ -40,6 +40,7 @@ def test_round_trip(tmp_path: Path, suffix: str) -> None:
     assert read_dag(str(tmp_path / f"g{suffix}"), DAG.names).names == DAG.names
 
 
+@pytest.mark.attack("hostile names of variables")
 @pytest.mark.parametrize("suffix", [".dot", ".gv", ".graphml", ".xml", ".csv"])
 def test_hostile_names_come_back(tmp_path: Path, suffix: str) -> None:
     names = list(HOSTILE_NAMES)
@@ -135,6 +136,7 @@ BAD = {
 }
 
 
+@pytest.mark.attack("graphs that cannot be read")
 @pytest.mark.parametrize(("text", "message"), BAD.values(), ids=BAD.keys())
 def test_refused(tmp_path: Path, text: str | bytes, message: str) -> None:
     with pytest.raises(GraphError, match=message) as caught:
@@ -246,6 +248,7 @@ FORMULAS = {
 HARMLESS = ["plain", "a=b", "'quoted'", "it's", "a-b", "x -> y", "1-2", "", "é", "a ; b"]
 
 
+@pytest.mark.attack("hostile names of variables")
 @pytest.mark.parametrize(("name", "cell"), FORMULAS.items())
 def test_formulas_become_text(name: str, cell: str) -> None:
     assert protect_cell(name) == cell

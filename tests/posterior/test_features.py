@@ -74,6 +74,7 @@ def test_precedence_and_shape():
 # Names
 
 
+@pytest.mark.attack("hostile names of variables")
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_any_name_can_be_quoted(name):
     names = (*HOSTILE_NAMES, "x")
@@ -266,6 +267,7 @@ def refuse_in_time(text, names, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.attack("endless and ambiguous features", "one sentence")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -284,6 +286,7 @@ def nested_names(word, n):
     return ["a", "b", *(word.join(["b"] * i) for i in range(2, n))]
 
 
+@pytest.mark.attack("endless and ambiguous features")
 @pytest.mark.parametrize(
     ("names", "text"),
     [

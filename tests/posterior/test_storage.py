@@ -309,6 +309,7 @@ NAMES = ["a b", "ü ☃", "x/y", 'quote"\\', "line\nbreak"]
 MORE_NAMES = ["\x00\x01", "'", "[0]", "\udcff", "-inf"]
 
 
+@pytest.mark.attack("hostile names of variables", "kept as they are, harmless where shown")
 @pytest.mark.parametrize("names", [NAMES, MORE_NAMES], ids=["odd", "odder"])
 @pytest.mark.parametrize("method", ["exact", "mcmc"])
 def test_names(names: list[str], method: str, tmp_path: Path) -> None:
@@ -361,6 +362,7 @@ def refusal(content: bytes, place: Path) -> str:
     return sentence
 
 
+@pytest.mark.attack("result files with flipped bits, or cut short", "one sentence", times=64)
 def test_flipped_bits(content: bytes, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     places = [0, 8, len(content) - 1, len(content) - 70, *rng.integers(0, len(content), 60)]
@@ -370,6 +372,7 @@ def test_flipped_bits(content: bytes, tmp_path: Path) -> None:
         assert "damaged" in (sentence := refusal(bytes(bad), tmp_path)) or "not all" in sentence
 
 
+@pytest.mark.attack("result files with flipped bits, or cut short", times=8)
 def test_truncated(content: bytes, tmp_path: Path) -> None:
     for length in (0, 1, 8, 100, len(content) // 2, len(content) - 82, len(content) - 1):
         refusal(content[:length], tmp_path)
@@ -385,6 +388,7 @@ def dataset_of(content: bytes) -> xr.Dataset:
     return xr.load_dataset(io.BytesIO(content), engine="h5netcdf")
 
 
+@pytest.mark.attack("foreign files as results", "one sentence", times=6)
 def test_foreign_files(content: bytes, tmp_path: Path) -> None:
     foreign = bytes(xr.Dataset({"a": ("x", np.ones(3))}).to_netcdf(engine="h5netcdf"))
     for other in (b"a,b\n1,2\n", b"\x80\x04pickle", foreign):
@@ -393,6 +397,7 @@ def test_foreign_files(content: bytes, tmp_path: Path) -> None:
         assert "is not a posterior of outpoint" in refusal(other + seal, tmp_path)
 
 
+@pytest.mark.attack("result files with parts missing", "one sentence", times=30)
 def test_other_formats_and_missing_parts(content: bytes, tmp_path: Path) -> None:
     dataset = dataset_of(content)
     assert refusal_or_none(sealed(dataset), tmp_path) is None, "the forgery is good as such"

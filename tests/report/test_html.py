@@ -56,6 +56,7 @@ def payload_of(page: str) -> dict:
 # Safety
 
 
+@pytest.mark.attack("hostile names of variables")
 def test_names_cannot_leave_the_data():
     assert payload_of(PAGE)["names"] == list(HOSTILE)
     assert [tag for tag, _ in PARSED.tags].count("script") == 3
@@ -322,6 +323,7 @@ def test_effects_and_best_dags_are_shown():
     assert 'id="effects"' not in render_report(fabricated(8))
 
 
+@pytest.mark.attack("hostile names of variables")
 def test_names_in_effects_and_dags_are_escaped():
     rng = np.random.default_rng(1)
     a = rng.normal(size=60)
@@ -371,6 +373,7 @@ def test_a_report_replaces_an_earlier_one_or_leaves_it(tmp_path):
         exact(2).report(tmp_path)
 
 
+@pytest.mark.attack("hostile names of variables")
 def test_names_that_are_no_text_at_all(tmp_path):
     """Half a surrogate pair, as broken files have them, cannot be encoded."""
     path = fabricated(3, ("half \ud83d", "\x00", "c")).report(tmp_path / "report.html")

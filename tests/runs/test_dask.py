@@ -109,6 +109,7 @@ class WorkerKiller(Thread):
                     self.over.wait(1.0)
 
 
+@pytest.mark.attack("a Dask worker killed", "the same draws")
 def test_killed_workers(
     cluster: Any, engine: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +186,7 @@ def test_time_is_remembered(engine: dict[str, Any], tmp_path: Path) -> None:
     assert more.steps_per_chain > first.steps_per_chain
 
 
+@pytest.mark.attack("a Dask worker that fails", "one sentence")
 def test_failure_of_a_worker(engine: dict[str, Any], tmp_path: Path) -> None:
     """A worker's failure is told in the words of the worker."""
     interrupt("mcmc", tmp_path / "run", 1000, **engine)

@@ -49,6 +49,7 @@ def failure(out: Path, **options: Any) -> str:
     return sentence
 
 
+@pytest.mark.attack("a full disk", "one sentence, what was good is kept", times=2)
 @pytest.mark.parametrize("limit", [0, 1000, 20_000])
 def test_no_room_for_a_checkpoint(
     tmp_path: Path, whole: Path, limit: int, short_rounds: pytest.MonkeyPatch
@@ -66,6 +67,7 @@ def test_no_room_for_a_checkpoint(
     assert differing(whole, tmp_path / "run") == []
 
 
+@pytest.mark.attack("a full disk")
 def test_no_room_for_draws(tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> None:
     short_rounds.setattr("outpoint.runs.driving.FIRST_ROUND", 1000)
     learn("mcmc", tmp_path / "whole", **MANY_DRAWS)
@@ -79,6 +81,7 @@ def test_no_room_for_draws(tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> 
     assert differing(tmp_path / "whole", tmp_path / "run") == []
 
 
+@pytest.mark.attack("a full disk")
 @pytest.mark.parametrize("limit", [0, 5000, 30_000])
 def test_no_room_for_the_results(
     tmp_path: Path, whole: Path, limit: int, short_rounds: pytest.MonkeyPatch
@@ -115,6 +118,7 @@ class AtStep:
             action()
 
 
+@pytest.mark.attack("a directory that goes or cannot be written", "one sentence")
 @pytest.mark.parametrize("step", [200, 2000])
 def test_removed_directory(tmp_path: Path, step: int, short_rounds: pytest.MonkeyPatch) -> None:
     remove = AtStep(step, lambda: shutil.rmtree(tmp_path / "run"))
@@ -123,6 +127,7 @@ def test_removed_directory(tmp_path: Path, step: int, short_rounds: pytest.Monke
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.attack("a directory that goes or cannot be written")
 def test_a_directory_that_is_moved_away(
     tmp_path: Path, whole: Path, short_rounds: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +137,7 @@ def test_a_directory_that_is_moved_away(
     assert differing(whole, tmp_path / "elsewhere") == []
 
 
+@pytest.mark.attack("a directory that goes or cannot be written")
 def test_unwritable_directory(
     tmp_path: Path, whole: Path, short_rounds: pytest.MonkeyPatch
 ) -> None:

@@ -69,11 +69,13 @@ def check_random_kills(place: Path, case: str, kills: int, seed: int) -> None:
     assert found["continued"] > 0, "no kill came after a checkpoint"
 
 
+@pytest.mark.attack("a sampled run killed at a random time", "continues to the same bytes", times=3)
 @pytest.mark.parametrize("case", ["mcmc", "structure until converged"])
 def test_random_kills(tmp_path: Path, case: str) -> None:
     check_random_kills(tmp_path, case, kills=3, seed=1)
 
 
+@pytest.mark.attack("a sampled run killed at a random time", times=7)
 @pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 def test_fifty_random_kills(tmp_path: Path, case: str) -> None:
@@ -92,6 +94,7 @@ def check_windows(place: Path, case: str, deaths: list[list[Any]]) -> dict[str, 
     return windows
 
 
+@pytest.mark.attack("a run killed at a critical moment", "continues to the same bytes")
 @pytest.mark.parametrize("case", WINDOWS)
 def test_deaths_in_critical_moments(tmp_path: Path, case: str) -> None:
     windows = check_windows(tmp_path, case, WINDOWS[case])
@@ -105,6 +108,7 @@ def test_deaths_in_critical_moments(tmp_path: Path, case: str) -> None:
         assert {"checkpoint/chain-0.draws-22", "checkpoint/chain-0.draws-44"} <= set(left)
 
 
+@pytest.mark.attack("a run killed at a critical moment")
 @pytest.mark.long
 @pytest.mark.parametrize("case", MORE_WINDOWS)
 def test_deaths_in_more_critical_moments(tmp_path: Path, case: str) -> None:
@@ -115,6 +119,7 @@ class Death(BaseException):
     """As far as the program can tell."""
 
 
+@pytest.mark.attack("a run killed at a critical moment")
 def test_a_killed_removal_leaves_nothing_to_continue(
     tmp_path: Path, short_rounds: pytest.MonkeyPatch
 ) -> None:

@@ -74,6 +74,7 @@ def test_the_copy_can_be_continued(run: Path, saved: dict[str, Path]) -> None:
 # Damage
 
 
+@pytest.mark.attack("damaged and foreign checkpoints", "one sentence, the rest is kept", times=17)
 @pytest.mark.parametrize("name", ["chain-0.checkpoint", "chain-2.checkpoint", "run.checkpoint"])
 def test_flipped_bits(run: Path, name: str) -> None:
     path = run / "checkpoint" / name
@@ -90,6 +91,7 @@ def test_flipped_bits(run: Path, name: str) -> None:
         assert "damaged" in sentence or "not a checkpoint of this version" in sentence
 
 
+@pytest.mark.attack("damaged and foreign checkpoints")
 @pytest.mark.parametrize("name", ["chain-1.checkpoint", "run.checkpoint"])
 @pytest.mark.parametrize("length", [0, 1, 21, 22, 60, 86, 87, 88, 500, -100, -1])
 def test_truncated(run: Path, name: str, length: int) -> None:
@@ -135,6 +137,7 @@ FOREIGN: dict[str, bytes] = {
 }
 
 
+@pytest.mark.attack("damaged and foreign checkpoints")
 @pytest.mark.parametrize("kind", FOREIGN)
 @pytest.mark.parametrize("name", ["chain-0.checkpoint", "run.checkpoint"])
 @pytest.mark.parametrize("seed", [5, None])
@@ -224,6 +227,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.attack("damaged and foreign checkpoints")
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damaged_draws(run: Path, damage: str) -> None:
     path = draws_file(run)

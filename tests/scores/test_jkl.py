@@ -91,6 +91,7 @@ BAD = {
 }
 
 
+@pytest.mark.attack("files of scores and knowledge that cannot be read", "one sentence")
 @pytest.mark.parametrize(("text", "message"), BAD.items())
 def test_bad_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "s.jkl").write_text(text)

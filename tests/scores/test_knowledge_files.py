@@ -163,6 +163,7 @@ MATRIX_MISTAKES = {
 }
 
 
+@pytest.mark.attack("files of scores and knowledge that cannot be read")
 @pytest.mark.parametrize(("text", "message"), MATRIX_MISTAKES.values(), ids=list(MATRIX_MISTAKES))
 def test_wrong_matrices(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "prior.csv").write_text(text)
@@ -204,6 +205,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.attack("files of scores and knowledge that cannot be read")
 @pytest.mark.parametrize(("name", "text", "message"), MISTAKES.values(), ids=list(MISTAKES))
 def test_mistakes(tmp_path: Path, name: str, text: str | bytes, message: str) -> None:
     (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())

@@ -97,6 +97,32 @@ def test_raw_units_near_zero_are_not_noted() -> None:
     assert note_units(RAW, constant) == ()
 
 
+def test_columns_that_the_prior_outweighs_are_noted() -> None:
+    """Where the squares of a column are less than the prior's t, all edges look alike."""
+    rng = np.random.default_rng(7)
+    causes = rng.normal(size=400)
+    values = np.column_stack([causes, causes + 0.1 * rng.normal(size=400)])
+    tiny = op.Dataset(("x", "y"), 1e-8 * values)
+    apart = op.Dataset(("x", "y"), np.column_stack([tiny.values[:, 0], tiny.values[::-1, 1]]))
+    raw, standardised = (
+        [op.learn(data, score).edge_probabilities.loc["x", "y"] for data in (tiny, apart)]
+        for score in (RAW, op.BGe())
+    )
+    assert raw[0] == pytest.approx(raw[1], abs=0.001), "with and without an edge"
+    assert raw[1] > 0.4
+    assert standardised[0] > 0.49
+    assert standardised[1] < 0.1
+    (note,) = note_units(RAW, tiny)
+    assert note.startswith("in raw units 'x' and 'y' vary so little that BGe's prior outweighs")
+    (note,) = note_units(RAW, op.Dataset(("x", "y"), values * [1, 1e-3]))
+    assert note.startswith("in raw units 'y' varies so little")
+    t = 0.5  # of alpha_mu = 1 and the default alpha_w
+    edge = np.sqrt(t / 400) / values.std(axis=0)
+    assert note_units(RAW, op.Dataset(("x", "y"), values * edge * 1.01)) == ()
+    assert len(note_units(RAW, op.Dataset(("x", "y"), values * edge * 0.99))) == 1
+    assert note_units(op.BGe(), tiny) == ()
+
+
 @pytest.mark.parametrize(("score", "n_notes"), [("auto", 1), (RAW, 2)])
 def test_the_model_has_the_notes(score: object, n_notes: int) -> None:
     data = weather(1, 200)

@@ -9,16 +9,17 @@ from typing import Annotated
 import typer
 
 from outpoint.cli import options
+from outpoint.cli.groups import takes
 from outpoint.cli.interruption import Interrupted
 from outpoint.cli.options import OUTPUT
-from outpoint.cli.reading import NO_OPTIONS, Reading, reads_data
+from outpoint.cli.reading import NO_OPTIONS, READING, Reading
 
 SAMPLING = "Sampling (where the posterior is not exact)"
 ONLY_SAMPLED = ("chains", "steps", "warmup", "draws", "time", "until_converged", "candidates")
 """Options without a meaning for exact sums; workers (--engine) compute scores for them, too."""
 
 
-@reads_data
+@takes(model=options.MODEL_OPTIONS, reading=READING)
 def learn(
     context: typer.Context,
     data: options.Data,
@@ -59,17 +60,7 @@ def learn(
         bool,
         typer.Option("--overwrite", help="Replace an earlier run in --out."),
     ] = False,
-    score: options.Score = "auto",
-    raw_units: options.RawUnits = False,
-    equivalent_sample_size: options.EquivalentSampleSize = None,
-    allow_degenerate: options.AllowDegenerate = False,
-    structure_prior: options.Prior = "uniform",
-    knowledge: options.KnowledgeFile = None,
-    edge_prior: options.EdgePrior = None,
-    forbid: options.Forbid = None,
-    require: options.Require = None,
-    tier: options.Tier = None,
-    root: options.Root = None,
+    model: options.ModelOptions = options.DEFAULT_MODEL,
     reading: Reading = NO_OPTIONS,
     chains: Annotated[
         int,
@@ -155,7 +146,7 @@ def learn(
     chosen_seed = seed if resume else checked_seed(seed)
     directory = _default_directory(data, resume) if out is None else out
     check_writable(directory, overwrite=overwrite, resume=resume)
-    chosen = options.parse_score(score, raw_units, equivalent_sample_size)
+    modelled = model.arguments(dataset)
     takes_long = dataset.n_nodes > 16 or method not in ("auto", "exact")
     with (
         RunProgress(shown=not quiet and takes_long, quiet=quiet) as progress,
@@ -165,7 +156,6 @@ def learn(
         warnings.simplefilter("ignore", IgnoredOptionWarning)  # said below, by the names used here
         posterior = learn_posterior(
             dataset,
-            score=chosen,
             method=method,
             chains=chains,
             steps=steps,
@@ -181,11 +171,7 @@ def learn(
             resume=resume,
             max_parents=max_parents,
             seed=chosen_seed,
-            structure_prior=structure_prior,
-            knowledge=knowledge,
-            edge_prior=edge_prior,
-            **options.parse_knowledge(dataset.names, forbid, require, tier, root),
-            allow_degenerate=allow_degenerate,
+            **modelled,
             command=None if resume else _command(chosen_seed),
             progress=progress,
         )
@@ -194,7 +180,7 @@ def learn(
     if json:
         print_json(summarize(posterior))
     elif not quiet:
-        print_summary(posterior, dataset, chosen, directory, method)
+        print_summary(posterior, dataset, modelled["score"], directory, method)
     if not posterior.is_complete:
         raise Interrupted(directory)
 

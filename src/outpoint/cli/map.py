@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from outpoint.cli import options
-from outpoint.cli.reading import NO_OPTIONS, Reading, reads_data
+from outpoint.cli.groups import takes
+from outpoint.cli.reading import NO_OPTIONS, READING, Reading
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset
@@ -16,7 +17,7 @@ SEARCH = "Search (where the best DAG is not found exactly)"
 N_EDGES_SHOWN = 30
 
 
-@reads_data
+@takes(model=options.MODEL_OPTIONS, reading=READING)
 def map_command(
     data: options.Data,
     out: Annotated[
@@ -26,7 +27,7 @@ def map_command(
             "-o",
             metavar="FILE",
             help="Write the DAG to this file: .dot, .graphml, .csv (adjacency matrix), .bn "
-            "(bnlearn) or .dagitty.",
+            "(bnlearn) or .dagitty; and how it was found to FILE.json.",
         ),
     ] = None,
     max_parents: options.MaxParents = None,
@@ -39,17 +40,7 @@ def map_command(
         ),
     ] = "auto",
     seed: options.Seed = None,
-    score: options.Score = "auto",
-    raw_units: options.RawUnits = False,
-    equivalent_sample_size: options.EquivalentSampleSize = None,
-    allow_degenerate: options.AllowDegenerate = False,
-    structure_prior: options.Prior = "uniform",
-    knowledge: options.KnowledgeFile = None,
-    edge_prior: options.EdgePrior = None,
-    forbid: options.Forbid = None,
-    require: options.Require = None,
-    tier: options.Tier = None,
-    root: options.Root = None,
+    model: options.ModelOptions = options.DEFAULT_MODEL,
     reading: Reading = NO_OPTIONS,
     runs: Annotated[
         int | None,
@@ -78,7 +69,7 @@ def map_command(
 
     Example: outpoint map boston --max-parents 3 --out boston.dot
     """
-    from outpoint.cli.output import check_file, print_json, write_text
+    from outpoint.cli.output import check_file, format_json, print_json, write_text
     from outpoint.cli.progress import RunProgress
     from outpoint.graphs.files import check_suffix, format_dag
     from outpoint.mapping import find_map
@@ -87,42 +78,36 @@ def map_command(
     check_file(out)
     if out is not None:
         check_suffix(out)
-    chosen = options.parse_score(score, raw_units, equivalent_sample_size)
+        record = out.with_name(f"{out.name}.json")
+        check_file(record)
+    modelled = model.arguments(dataset)
     takes_long = dataset.n_nodes > 20 or method not in ("auto", "exact")
     with RunProgress(shown=not quiet and takes_long, quiet=quiet) as progress:
         result = find_map(
             dataset,
-            score=chosen,
             method=method,
             max_parents=max_parents,
             runs=runs,
             steps=steps,
             seed=seed,
             space=space,
-            structure_prior=structure_prior,
-            knowledge=knowledge,
-            edge_prior=edge_prior,
-            **options.parse_knowledge(dataset.names, forbid, require, tier, root),
-            allow_degenerate=allow_degenerate,
+            **modelled,
             progress=progress,
         )
     if out is not None:
         write_text(out, format_dag(result.dag, out))
+        write_text(record, format_json(_as_json(result)) + "\n")
     if json:
-        print_json(_as_json(result, dataset))
+        print_json(_as_json(result))
     elif not quiet:
-        _print_result(result, dataset, chosen, out)
+        _print_result(result, dataset, modelled["score"], out)
 
 
-def _as_json(result: "MapResult", data: "Dataset") -> dict[str, Any]:
+def _as_json(result: "MapResult") -> dict[str, Any]:
     return {
         "method": result.method,
         "space": result.space,
-        "score": result.score,
-        "data": data.source,
-        "n_nodes": data.n_nodes,
-        "n_observations": data.n_obs,
-        "max_parents": result.max_parents,
+        **result.info.as_summary(result.dag.names),
         "log_score": result.log_score,
         "hits": result.hits,
         "runs": result.runs,
@@ -133,8 +118,6 @@ def _as_json(result: "MapResult", data: "Dataset") -> dict[str, Any]:
         "verdict": result.verdict,
         "edges": [list(edge) for edge in result.dag.edges],
         "compelled_edges": [list(edge) for edge in result.cpdag.directed],
-        "elapsed_seconds": result.seconds,
-        "seed": result.seed,
     }
 
 
@@ -167,4 +150,4 @@ def _print_result(result: "MapResult", data: "Dataset", chosen: object, out: Pat
         print_line(console, "", f"and {more} more" + ("" if out else " (--out FILE writes all)"))
     print_line(console, "Verdict", result.verdict)
     if out is not None:
-        print_line(console, "File", str(out))
+        print_line(console, "Files", f"{out}, {out.name}.json")

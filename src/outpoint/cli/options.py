@@ -6,11 +6,15 @@ In the help the options that most users need come first, without a panel of thei
 import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from outpoint.cli.groups import Group
 from outpoint.errors import OptionError
+
+if TYPE_CHECKING:
+    from outpoint.data import Dataset
 
 MODEL = "Model"
 KNOWLEDGE = "Background knowledge"
@@ -137,22 +141,6 @@ Root = Annotated[
 ]
 
 
-def parse_knowledge(
-    names: Sequence[str],
-    forbid: list[str] | None,
-    require: list[str] | None,
-    tier: list[str] | None,
-    root: list[str] | None,
-) -> dict[str, Any]:
-    """Background knowledge as the Python interface takes it."""
-    return {
-        "forbidden": [parse_edge(edge, names) for edge in forbid or ()],
-        "required": [parse_edge(edge, names) for edge in require or ()],
-        "tiers": [parse_group(group) for group in tier] if tier else None,
-        "roots": root or (),
-    }
-
-
 def check_text(data: str) -> None:
     """Refuse the name of a file that a run could not record."""
     if not data.isprintable() and any("\ud800" <= character <= "\udfff" for character in data):
@@ -196,3 +184,42 @@ def parse_score(name: str, raw_units: bool, equivalent_sample_size: float | None
             raise OptionError(f"--equivalent-sample-size belongs to the score bdeu, not {name}.")
         return BDeu(equivalent_sample_size=equivalent_sample_size)
     return name
+
+
+class ModelOptions(dict[str, Any]):
+    """The options of the score, the prior and the background knowledge, as they were given."""
+
+    def arguments(self, data: "Dataset") -> dict[str, Any]:
+        """The same as the Python interface takes them."""
+        return {
+            "score": parse_score(self["score"], self["raw_units"], self["equivalent_sample_size"]),
+            "structure_prior": self["structure_prior"],
+            "knowledge": self["knowledge"],
+            "edge_prior": self["edge_prior"],
+            "forbidden": [parse_edge(edge, data.names) for edge in self["forbid"] or ()],
+            "required": [parse_edge(edge, data.names) for edge in self["require"] or ()],
+            "tiers": [parse_group(group) for group in self["tier"]] if self["tier"] else None,
+            "roots": self["root"] or (),
+            "allow_degenerate": self["allow_degenerate"],
+        }
+
+
+MODEL_OPTIONS = Group(
+    {
+        "score": (Score, "auto"),
+        "raw_units": (RawUnits, False),
+        "equivalent_sample_size": (EquivalentSampleSize, None),
+        "allow_degenerate": (AllowDegenerate, False),
+        "structure_prior": (Prior, "uniform"),
+        "knowledge": (KnowledgeFile, None),
+        "edge_prior": (EdgePrior, None),
+        "forbid": (Forbid, None),
+        "require": (Require, None),
+        "tier": (Tier, None),
+        "root": (Root, None),
+    },
+    ModelOptions,
+)
+"""What ``learn``, ``map`` and ``score`` are told about the model."""
+
+DEFAULT_MODEL = ModelOptions({name: own[1] for name, own in MODEL_OPTIONS.options.items()})

@@ -74,9 +74,14 @@ def print_note(text: str) -> None:
     typer.echo(printable(text))
 
 
+def format_json(result: Any) -> str:
+    """A result as JSON in plain ASCII, numbers that are not finite as null."""
+    return json.dumps(_plain(result), indent=2, allow_nan=False)
+
+
 def print_json(result: Any) -> None:
-    """Print a result as JSON in plain ASCII, numbers that are not finite as null."""
-    typer.echo(json.dumps(_plain(result), indent=2, allow_nan=False))
+    """Print a result as JSON."""
+    typer.echo(format_json(result))
 
 
 def frame_to_rows(frame: "pd.DataFrame") -> list[dict[str, Any]]:

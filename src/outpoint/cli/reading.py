@@ -1,16 +1,10 @@
-"""The options of every command that reads data, declared once.
+"""The options of every command that reads data, declared once."""
 
-A command takes one parameter ``reading`` and is decorated with :func:`reads_data`: on the command
-line the options below stand in its place, and the command is handed what they mean.
-"""
-
-import inspect
-from collections.abc import Callable
-from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from outpoint.cli.groups import Group
 from outpoint.cli.options import parse_group
 from outpoint.errors import OptionError
 
@@ -64,30 +58,6 @@ class Reading(dict[str, Any]):
 NO_OPTIONS = Reading()
 
 
-def reads_data(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the options above in place of its parameter ``reading``."""
-    signature = inspect.signature(command)
-    hints = get_type_hints(command, include_extras=True)
-    parameters = []
-    for name, parameter in signature.parameters.items():
-        if name != "reading":
-            parameters.append(parameter.replace(annotation=hints[name]))
-            continue
-        parameters += [
-            inspect.Parameter(one, parameter.kind, default=None, annotation=annotation)
-            for one, annotation in PARAMETERS.items()
-        ]
-
-    @wraps(command)
-    def with_reading(**words: Any) -> None:
-        given = {name: words.pop(name) for name in PARAMETERS}
-        command(reading=_parse(given), **words)
-
-    with_reading.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    with_reading.__annotations__ = {one.name: one.annotation for one in parameters}
-    return with_reading
-
-
 def _parse(given: dict[str, Any]) -> Reading:
     """Texts of the command line as ``load_dataset`` takes them."""
     reading = Reading((name, value) for name, value in given.items() if value is not None)
@@ -112,3 +82,6 @@ def _parse_cut(text: str) -> tuple[str, int]:
 
 def _is_size(text: str) -> bool:
     return text.isdecimal() and len(text) < 10
+
+
+READING = Group({name: (annotation, None) for name, annotation in PARAMETERS.items()}, _parse)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from outpoint.cli import options
-from outpoint.cli.reading import NO_OPTIONS, Reading, reads_data
+from outpoint.cli.groups import takes
+from outpoint.cli.reading import NO_OPTIONS, READING, Reading
 from outpoint.errors import OptionError
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from outpoint.posterior import Posterior
 
 
-@reads_data
+@takes(reading=READING)
 def report(
     run: options.Run,
     out: Annotated[

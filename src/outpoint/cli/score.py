@@ -2,15 +2,16 @@
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from outpoint.cli import options
-from outpoint.cli.reading import NO_OPTIONS, Reading, reads_data
+from outpoint.cli.groups import takes
+from outpoint.cli.reading import NO_OPTIONS, READING, Reading
 
 
-@reads_data
+@takes(model=options.MODEL_OPTIONS, reading=READING)
 def score(
     data: options.Data,
     graph: Annotated[
@@ -22,14 +23,8 @@ def score(
     ],
     quiet: options.QuietNumber = False,
     json: options.Json = False,
-    score: options.Score = "auto",
-    raw_units: options.RawUnits = False,
-    equivalent_sample_size: options.EquivalentSampleSize = None,
+    model: options.ModelOptions = options.DEFAULT_MODEL,
     reading: Reading = NO_OPTIONS,
-    structure_prior: options.Prior = "uniform",
-    knowledge: options.KnowledgeFile = None,
-    edge_prior: options.EdgePrior = None,
-    allow_degenerate: options.AllowDegenerate = False,
 ) -> None:
     """Log score of a DAG, prior included, and how far it is from the graph without edges.
 
@@ -45,15 +40,10 @@ def score(
 
     dataset = reading.load(data)
     dag = read_graph(graph, dataset.names)
-    chosen = resolve_score(options.parse_score(score, raw_units, equivalent_sample_size), dataset)
-    settings: dict[str, Any] = {
-        "structure_prior": structure_prior,
-        "knowledge": knowledge,
-        "edge_prior": edge_prior,
-        "allow_degenerate": allow_degenerate,
-    }
-    found = log_score(dataset, dag, chosen, **settings)
-    empty = log_score(dataset, Dag.empty(dataset.names), chosen, **settings)
+    modelled = model.arguments(dataset)
+    chosen = modelled["score"] = resolve_score(modelled["score"], dataset)
+    found = log_score(dataset, dag, **modelled)
+    empty = log_score(dataset, Dag.empty(dataset.names), **modelled)
     if json:
         print_json(
             {

@@ -34,19 +34,7 @@ def summarize(posterior: Posterior) -> dict[str, Any]:
     info = posterior.info
     return {
         "method": posterior.method,
-        "score": info.score,
-        "score_settings": info.score_settings,
-        "structure_prior": info.structure_prior,
-        "knowledge": info.knowledge,
-        "options": info.options,
-        "data": info.source,
-        "path": info.path,
-        "reading": info.reading,
-        "kinds": dict(zip(posterior.names, info.kinds, strict=False)),
-        "data_sha256": info.fingerprint,
-        "n_nodes": len(posterior.names),
-        "n_observations": info.n_observations,
-        "max_parents": info.max_parents,
+        **info.as_summary(posterior.names),
         "map_log_score": posterior.map_log_score,
         "map_probability": posterior.map_probability,
         "log_evidence": posterior.log_evidence,
@@ -54,10 +42,6 @@ def summarize(posterior: Posterior) -> dict[str, Any]:
         "verdict": posterior.verdict,
         "round_trips": posterior.round_trips,
         "candidates": posterior.on_candidates,
-        "elapsed_seconds": info.elapsed_seconds,
-        "seed": info.seed,
-        "version": info.version,
-        "libraries": info.libraries,
         "run_again": run_again(info, posterior.steps_per_chain),
     }
 

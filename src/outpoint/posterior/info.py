@@ -1,7 +1,14 @@
 """What a posterior knows about its origin, and how to say it."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any
+
+from outpoint import __version__
+
+LIBRARIES = ("numba", "numpy")
+"""Libraries whose versions may change the last digits of a result."""
 
 
 @dataclass(frozen=True)
@@ -10,7 +17,8 @@ class RunInfo:
 
     ``score_settings`` is the score as one would write it, ``knowledge`` that of
     ``Knowledge.as_dict``, ``options`` those of ``learn`` that differ from their defaults and decide
-    the result. ``path`` and ``reading`` are those of the data set, ``kinds`` its columns' kinds;
+    the result. ``path`` and ``reading`` are those of the data set, ``kinds`` its columns' kinds,
+    ``notes`` what reading them had to assume and what the score makes of their units;
     ``libraries`` has the versions of what computed the numbers.
     """
 
@@ -31,6 +39,45 @@ class RunInfo:
     reading: dict[str, Any] | None = None
     kinds: tuple[str, ...] = ()
     libraries: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def as_summary(self, names: Sequence[str]) -> dict[str, Any]:
+        """The record of the model and the run, as JSON has it."""
+        return {
+            "score": self.score,
+            "score_settings": self.score_settings,
+            "structure_prior": self.structure_prior,
+            "knowledge": self.knowledge,
+            "options": self.options,
+            "data": self.source,
+            "path": self.path,
+            "reading": self.reading,
+            "kinds": dict(zip(names, self.kinds, strict=False)),
+            "notes": list(self.notes),
+            "data_sha256": self.fingerprint,
+            "n_nodes": len(names),
+            "n_observations": self.n_observations,
+            "max_parents": self.max_parents,
+            "elapsed_seconds": self.elapsed_seconds,
+            "seed": self.seed,
+            "version": self.version,
+            "libraries": self.libraries,
+        }
+
+
+def make_info(
+    record: Mapping[str, Any], *, method: str, seed: int, options: dict[str, Any], seconds: float
+) -> RunInfo:
+    """The record of a model (``Model.record``) with that of a run, made here and now."""
+    return RunInfo(
+        **record,
+        method=method,
+        seed=seed,
+        options=options,
+        version=__version__,
+        elapsed_seconds=seconds,
+        libraries={name: version(name) for name in LIBRARIES},
+    )
 
 
 def describe_model(info: RunInfo, n_nodes: int) -> str:

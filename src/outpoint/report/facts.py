@@ -60,7 +60,9 @@ def list_grounds(posterior: Posterior) -> Facts:
         ("Parents", _describe_limit(posterior)),
         ("Candidates", _describe_candidates(posterior)),
     ]
-    return [*facts, ("Arrows", "are causes and effects only if no common cause was left out")]
+    notes = [("Note", note) for note in posterior.info.notes]
+    arrows = ("Arrows", "are causes and effects only if no common cause was left out")
+    return [*facts, *notes, arrows]
 
 
 def _describe_score(posterior: Posterior) -> str:

@@ -59,12 +59,16 @@ class BGe:
         """Short name of the score."""
         return "bge"
 
+    def resolved_alpha_w(self, n_nodes: int) -> float:
+        """The degrees of freedom of the Wishart prior for so many variables."""
+        return n_nodes + self.alpha_mu + 1.0 if self.alpha_w is None else float(self.alpha_w)
+
     def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> "BGeScorer":
         """Check the data and compute the posterior matrix R."""
         require_kind(data, "continuous", "BGe")
         refuse_degenerate(data, "BGe", allow_degenerate)
         values = data.standardized().values if self.standardize else data.values
-        scorer = BGeScorer(values, self.alpha_mu, self.alpha_w)
+        scorer = BGeScorer(values, self.alpha_mu, self.resolved_alpha_w(data.n_nodes))
         scales = data.standard_deviations
         scorer.column_scales = np.where(scales > 0, scales, 1.0)
         scorer.standardized = self.standardize
@@ -77,14 +81,31 @@ def note_units(score: object, data: Dataset) -> tuple[str, ...]:
         return ()
     scales = data.standard_deviations
     is_far = (scales > 0) & (np.abs(data.values.mean(axis=0)) > FAR * scales)
-    far = [name for name, one in zip(data.names, is_far, strict=True) if one]
-    if not far:
-        return ()
-    means = "mean of {} is" if len(far) == 1 else "means of {} are"
-    return (
-        f"in raw units the {means.format(enumerate_names(far))} more than {FAR} standard "
-        "deviations from 0, where BGe's prior has them, so independent columns can get edges",
+    weight = prior_scale(data.n_nodes, score.alpha_mu, score.resolved_alpha_w(data.n_nodes))
+    is_small = (scales > 0) & (data.n_obs * scales**2 < weight)
+    far, small = (
+        [name for name, one in zip(data.names, which, strict=True) if one]
+        for which in (is_far, is_small)
     )
+    notes = []
+    if far:
+        means = "mean of {} is" if len(far) == 1 else "means of {} are"
+        notes.append(
+            f"in raw units the {means.format(enumerate_names(far))} more than {FAR} standard "
+            "deviations from 0, where BGe's prior has them, so independent columns can get edges"
+        )
+    if small:
+        verb = "varies" if len(small) == 1 else "vary"
+        notes.append(
+            f"in raw units {enumerate_names(small)} {verb} so little that BGe's prior outweighs "
+            "the data: use other units, or leave out --raw-units (standardize=False)"
+        )
+    return tuple(notes)
+
+
+def prior_scale(n_nodes: int, alpha_mu: float, alpha_w: float) -> float:
+    """The t of the prior's matrix t I, which the squares of every column are added to."""
+    return alpha_mu * (alpha_w - n_nodes - 1) / (alpha_mu + 1)
 
 
 class BGeScorer(SetScorer):
@@ -97,13 +118,12 @@ class BGeScorer(SetScorer):
     column_scales: Scores
     standardized: bool
 
-    def __init__(self, values: Scores, alpha_mu: float, alpha_w: float | None) -> None:
+    def __init__(self, values: Scores, alpha_mu: float, alpha_w: float) -> None:
         n_obs, n = values.shape
-        alpha_w = n + alpha_mu + 1.0 if alpha_w is None else float(alpha_w)
         if not alpha_w > n + 1:
             raise OptionError(f"BGe needs alpha_w > {n + 1} for {n} variables, not {alpha_w}.")
         self.n_nodes = n
-        t = alpha_mu * (alpha_w - n - 1) / (alpha_mu + 1)
+        t = prior_scale(n, alpha_mu, alpha_w)
         mean = values.mean(axis=0)
         centred = values - mean
         with np.errstate(over="ignore", invalid="ignore"):
