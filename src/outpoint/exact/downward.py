@@ -27,7 +27,7 @@ N_ACCUMULATORS = 8
 def sum_downward(weights: Scaled, scales: Scales, progress: Progress) -> Scaled:
     """h of every set; ``progress`` is told how many of the 3^n terms were added."""
     n = len(weights.mantissa)
-    n_inner = 2 * n // 5
+    n_inner = n // 2
     total = Scaled(np.zeros(1 << n), scales.before)
     partial_sums = np.zeros((N_ACCUMULATORS, 1 << n))
     partial_sums[0, 0] = 1.0

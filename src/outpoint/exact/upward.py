@@ -179,11 +179,10 @@ def _record(terms, base, nodes, unit, scratch, descents):
 @inlined
 def _sum(values, size):
     """The sum of ``size`` values, a power of two, by halves; destroys them."""
-    while size > 8:
+    while size > 4:
         size //= 2
         for k in range(size):
             values[k] += values[size + k]
-    total = 0.0
-    for k in range(size):
-        total += values[k]
-    return total
+    if size == 4:
+        return (values[0] + values[2]) + (values[1] + values[3])
+    return values[0] + values[1] if size == 2 else values[0]
