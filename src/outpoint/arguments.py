@@ -29,7 +29,7 @@ class IgnoredOptionWarning(UserWarning):
 
 def warn_of_ignored(arguments: Arguments, defaults: Arguments) -> None:
     """Name the options of sampling that an exact run was given, to the caller of the caller."""
-    named = [name for name in ONLY_SAMPLED if _differs(arguments[name], defaults[name])]
+    named = [name for name in ONLY_SAMPLED if differs(arguments[name], defaults[name])]
     if named:
         warnings.warn(describe_ignored(named), IgnoredOptionWarning, stacklevel=3)
 
@@ -51,12 +51,21 @@ def decisive_options(
     """
     names = ALWAYS if method == "exact" else (*ALWAYS, *ONLY_SAMPLED, "moves")
     stops = {name: getattr(options, name) for name in STOPS}
-    values = {**arguments, **stops}
-    differing = [name for name in names if _differs(values[name], defaults[name])]
-    return {name: _as_json(values[name]) for name in differing}
+    return _given({**arguments, **stops}, defaults, names)
 
 
-def _differs(value: Any, default: Any) -> bool:
+def requested_options(arguments: Arguments, defaults: Arguments) -> dict[str, Any]:
+    """The options of a sampled run that it keeps when it is continued, as JSON can hold them."""
+    names = (*ALWAYS, *ONLY_SAMPLED, "moves")
+    return _given(arguments, defaults, [name for name in names if name not in STOPS])
+
+
+def _given(arguments: Arguments, defaults: Arguments, names: Iterable[str]) -> dict[str, Any]:
+    differing = [name for name in names if differs(arguments[name], defaults[name])]
+    return {name: _as_json(arguments[name]) for name in differing}
+
+
+def differs(value: Any, default: Any) -> bool:
     """Whether an option was changed; arrays and tables compare to no single truth value."""
     if value is default:
         return False

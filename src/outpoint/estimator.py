@@ -87,6 +87,7 @@ class OutpointLearner:
         until_converged: bool | None = None,
         engine: str = "threads",
         scheduler: str | None = None,
+        threads: int | None = None,
     ) -> None:
         self.threshold = threshold
         self.local_score = local_score
@@ -115,6 +116,7 @@ class OutpointLearner:
         self.until_converged = until_converged
         self.engine = engine
         self.scheduler = scheduler
+        self.threads = threads
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:

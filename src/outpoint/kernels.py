@@ -11,7 +11,6 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -21,6 +20,8 @@ import numba
 from numba.core import cgutils, types
 from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
+
+from outpoint.processors import n_threads, thread_pool
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -124,11 +125,6 @@ def are_cached() -> bool:
     return next(place.rglob("*.nbi"), None) is not None
 
 
-def n_threads() -> int:
-    """Threads to use: the processors this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def run_chunked(
     work: Callable[[int, int], Any],
     n_items: int,
@@ -151,7 +147,7 @@ def run_chunked(
             if done is not None:
                 done(stop - start)
         return
-    with ThreadPoolExecutor(threads) as pool:
+    with thread_pool(threads) as pool:
         futures = [pool.submit(work, start, stop) for start, stop in spans]
         try:
             for future, (start, stop) in zip(futures, spans, strict=True):

@@ -1,6 +1,7 @@
 """The one function that wires the stages together: data, score, table, engine, posterior."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from inspect import signature
 from pathlib import Path
 from time import perf_counter
@@ -8,37 +9,47 @@ from typing import Any
 
 import numpy as np
 
-from outpoint.arguments import decisive_options, warn_of_ignored
+from outpoint.arguments import decisive_options, requested_options, warn_of_ignored
 from outpoint.data import Data, Dataset, load_dataset
 from outpoint.errors import GraphError, OptionError
 from outpoint.exact import is_quick, require_feasible, solve
 from outpoint.graphs import Dag
 from outpoint.mcmc import SAMPLERS, Moves, check_method
 from outpoint.narrowing import narrow
-from outpoint.posterior import ExactPosterior, Posterior, RunInfo, check_writable, write_run
+from outpoint.posterior import ExactPosterior, Posterior, RunInfo, write_run
 from outpoint.posterior.effects import GaussianModel
-from outpoint.posterior.files import CHECKPOINT
 from outpoint.posterior.info import make_info
 from outpoint.preparation import Model, checked_seed, prepare
-from outpoint.runs import STOPPING, Progress, Report, saved_arrays, saved_facts
+from outpoint.processors import limited_threads
+from outpoint.resumption import find_saved
+from outpoint.runs import Progress, Report, RunDirectory, saved_arrays
 from outpoint.sampling import (
     SamplingOptions,
     Start,
     parse_seconds,
-    remove_checkpoints,
     sample_posterior,
     workers,
 )
 from outpoint.scores import (
+    FamilyScorer,
     Knowledge,
     Score,
+    StructurePrior,
     build_prior,
     resolve_knowledge,
     resolve_score,
 )
 from outpoint.scores.bge import BGeScorer
+from outpoint.signals import remembered_signals
 
 METHODS = ("auto", "exact", *SAMPLERS)
+
+KNOWLEDGE = ("knowledge", "edge_prior", "forbidden", "required", "tiers", "roots")
+SAMPLING = (
+    *("chains", "steps", "warmup", "draws", "until_converged", "moves", "edge_reversals", "start"),
+    *("engine", "scheduler", "checkpoint_seconds"),
+)
+"""Options of :func:`learn` that are passed on by the same names."""
 
 
 def learn(
@@ -70,6 +81,7 @@ def learn(
     until_converged: bool | None = None,
     engine: str = "threads",
     scheduler: str | None = None,
+    threads: int | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
     resume: bool = False,
@@ -79,7 +91,8 @@ def learn(
 ) -> Posterior:
     """Posterior over the DAGs that may have generated ``data``.
 
-    Ctrl-C ends sampling early; the posterior of what there is is returned and says so.
+    Ctrl-C ends sampling early, as do SIGTERM and SIGHUP unless something else was arranged for
+    them; the posterior of what there is is returned and says so.
 
     Parameters
     ----------
@@ -152,87 +165,91 @@ def learn(
     engine, scheduler
         ``"threads"`` of this process, or ``"dask"``: worker processes on this machine, or those
         of the Dask scheduler at this address. The draws are the same.
+    threads
+        Most threads, or local worker processes, to use at a time; by default as many as there are
+        processors for this process, fewer if its container or the environment variables
+        OMP_NUM_THREADS or NUMBA_NUM_THREADS say so. Results do not depend on it.
     out, overwrite, resume, checkpoint_seconds
         Directory for the results; while chains run they leave checkpoints there, so many seconds
         apart. ``resume`` continues a run bit for bit, one that was interrupted or, with more
-        ``steps`` or ``time``, a finished one (and starts one if there is none); ``overwrite``
-        replaces an earlier run.
+        ``steps`` or ``time``, a finished one (and starts one if there is none). Options that are
+        not given are then those of the run; other data, another score, other knowledge and options
+        that are not those of the run are refused by name. ``overwrite`` replaces an earlier run.
     command
         Shown in the report as the way to make the same run again.
     progress
         Called with a :class:`outpoint.runs.Progress` now and then.
     """
     arguments = locals().copy()
-    started = perf_counter()
-    place = None if out is None else Path(out)
-    if place is not None:
-        check_writable(place, overwrite=overwrite, resume=resume)
-        if overwrite and not resume:
-            remove_checkpoints(place)
-    model = prepare(
-        data,
-        score=score,
-        max_parents=max_parents,
-        structure_prior=structure_prior,
-        knowledge=resolve_knowledge(
-            knowledge,
-            edge_prior=edge_prior,
-            forbidden=forbidden,
-            required=required,
-            tiers=tiers,
-            roots=roots,
-        ),
-        allow_degenerate=allow_degenerate,
-    )
-    dataset = model.data
-    asked = method
-    method = _chosen_method(method, dataset, moves, memory_limit)
-    if asked == "exact":
+    run = None if out is None else RunDirectory(out)
+    if method == "exact":
         warn_of_ignored(arguments, DEFAULTS)
-    saved = saved_facts(place / CHECKPOINT) if resume and place is not None else None
-    if saved is not None and steps is None and time is None and until_converged is None:
-        steps, time, until_converged = (
-            saved[STOPPING][name] for name in ("steps", "time", "until_converged")
-        )
+    with ExitStack() as stack:
+        stack.enter_context(limited_threads(threads))
+        check_signals = stack.enter_context(remembered_signals())
+        if run is not None:
+            stack.enter_context(run.held(overwrite=overwrite and not resume, resume=resume))
+        return _learn(arguments, run, check_signals)
+
+
+DEFAULTS = {name: parameter.default for name, parameter in signature(learn).parameters.items()}
+"""The options of :func:`learn` and what they are by default."""
+
+
+def _learn(
+    asked: dict[str, Any], run: RunDirectory | None, check_signals: Callable[[], None]
+) -> Posterior:
+    """Do what was ``asked`` for, in the directory of a run, if there is one, that is held."""
+    started = perf_counter()
+    dataset = load_dataset(asked["data"])
+    saved = find_saved(run) if asked["resume"] and run is not None else None
+    if saved is not None:
+        asked = saved.adopt(asked, DEFAULTS, dataset)
+    model = prepare(
+        dataset,
+        score=asked["score"],
+        max_parents=asked["max_parents"],
+        structure_prior=asked["structure_prior"],
+        knowledge=resolve_knowledge(**{name: asked[name] for name in KNOWLEDGE}),
+        allow_degenerate=asked["allow_degenerate"],
+    )
+    method = _chosen_method(asked["method"], dataset, asked["moves"], asked["memory_limit"])
     options = SamplingOptions(
         sampler=SAMPLERS["mcmc" if method == "exact" else method],
         max_parents=model.max_parents,
-        seed=checked_seed(saved["seed"] if saved is not None and seed is None else seed),
-        chains=chains,
-        steps=steps,
-        warmup=warmup,
-        draws=draws,
-        time=parse_seconds(time),
-        until_converged=until_converged,
-        moves=moves,
-        edge_reversals=edge_reversals,
-        start=start,
-        engine=engine,
-        scheduler=scheduler,
-        out=place,
-        checkpoint_seconds=checkpoint_seconds,
-        planned_steps=None if saved is None else saved[STOPPING]["planned_steps"],
+        seed=checked_seed(asked["seed"]),
+        time=parse_seconds(asked["time"]),
+        out=run,
+        planned_steps=None if saved is None else saved.planned_steps,
+        request=requested_options(asked, DEFAULTS),
+        **{name: asked[name] for name in SAMPLING},
     )
-    report = progress or (lambda progress: None)
 
     def info() -> RunInfo:
         return make_info(
             model.record,
             method=method,
             seed=options.seed,
-            options=decisive_options(arguments, DEFAULTS, options, method),
+            options=decisive_options(asked, DEFAULTS, options, method),
             seconds=perf_counter() - started,
         )
 
+    def report(progress: Progress) -> None:
+        check_signals()
+        if asked["progress"] is not None:
+            asked["progress"](progress)
+
+    if saved is not None and saved.posterior is not None:
+        finished = saved.finished(info(), lambda dag: _log_score(model.scorer, model.prior, dag))
+        if saved.run.summary.exists():
+            return finished  # otherwise it died while its files were moved into place
     compute = _sum_over_all if method == "exact" else _sample
-    posterior = compute(model, options, n_candidates, candidates, info, report)
-    if place is not None:
-        write_run(posterior, place, overwrite=True, data=dataset, command=command)
+    posterior = compute(
+        model, options, asked["n_candidates"], asked["candidates"], info, report, asked["resume"]
+    )
+    if run is not None:
+        write_run(posterior, run, data=dataset, command=asked["command"])
     return posterior
-
-
-DEFAULTS = {name: parameter.default for name, parameter in signature(learn).parameters.items()}
-"""The options of :func:`learn` and what they are by default."""
 
 
 def _sum_over_all(
@@ -242,6 +259,7 @@ def _sum_over_all(
     candidates: Mapping[str, Sequence[str]] | None,
     info: Callable[[], RunInfo],
     report: Report,
+    resume: bool,
 ) -> Posterior:
     """Score all families, then sum over all DAGs."""
     report(Progress("scoring parent sets", 0.0))
@@ -250,6 +268,8 @@ def _sum_over_all(
     stage = "summing over all DAGs"
     report(Progress(stage, 0.0))
     solution = solve(table, lambda fraction: report(Progress(stage, fraction)))
+    if options.out is not None:
+        options.out.discard_checkpoint()  # of a run that is to be replaced
     return ExactPosterior(info(), solution, _gaussian(model))
 
 
@@ -260,12 +280,15 @@ def _sample(
     candidates: Mapping[str, Sequence[str]] | None,
     info: Callable[[], RunInfo],
     report: Report,
+    resume: bool,
 ) -> Posterior:
     """Score families, then run chains."""
     report(Progress("scoring parent sets", 0.0))
     with workers(options) as pool:
-        saved = {} if options.out is None else saved_arrays(options.out / CHECKPOINT)
+        saved = saved_arrays(options.out) if resume and options.out is not None else {}
         narrowed = narrow(model, n_candidates, candidates, options.seed, pool, saved, report)
+        if options.out is not None and not resume:
+            options.out.discard_checkpoint()
         report(Progress("sampling", 0.0))
         own = None if candidates is None else {k: sorted(v) for k, v in candidates.items()}
         facts = {**model.facts, "given candidates": own}
@@ -317,8 +340,13 @@ def log_score(
             roots=roots,
         ),
     )
+    return _log_score(scorer, prior, dag.reorder(dataset.names))
+
+
+def _log_score(scorer: FamilyScorer, prior: StructurePrior, dag: Dag) -> float:
+    """Log score of a DAG whose nodes are in the order of the columns."""
     total = 0.0
-    for child, parents in enumerate(dag.reorder(dataset.names).parent_sets):
+    for child, parents in enumerate(dag.parent_sets):
         family = scorer.families(child, np.array([parents], dtype=np.int16))
         total += float(family[0]) + prior.log_weight(child, parents)
     return total

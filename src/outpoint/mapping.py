@@ -16,6 +16,7 @@ from outpoint.exact import find_optima, is_best_quick, require_best_feasible
 from outpoint.graphs import Cpdag, Dag
 from outpoint.posterior.info import RunInfo, make_info
 from outpoint.preparation import Model, checked_count, checked_seed, prepare
+from outpoint.processors import limits_threads
 from outpoint.runs import Progress, Report
 from outpoint.scores import Knowledge, Score, resolve_knowledge
 from outpoint.search import (
@@ -153,6 +154,7 @@ class _Found(NamedTuple):
     log_scores: NDArray[np.float64]
 
 
+@limits_threads
 def find_map(
     data: Data,
     score: Score = "auto",
@@ -175,6 +177,7 @@ def find_map(
     roots: Iterable[str] = (),
     allow_degenerate: bool = False,
     memory_limit: float | None = None,
+    threads: int | None = None,
     progress: Report | None = None,
 ) -> MapResult:
     """Find the DAG with the best score (maximum a posteriori, or penalised likelihood).
@@ -205,6 +208,8 @@ roots, allow_degenerate
         candidates are searched as well, so this affects speed more than the result.
     memory_limit
         Bytes the exact method may use (default: what is free).
+    threads
+        As for :func:`outpoint.learn`.
     progress
         Called with a :class:`outpoint.runs.Progress` now and then.
     """

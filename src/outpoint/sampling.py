@@ -1,7 +1,7 @@
 """From a score table to a sampled posterior: the plan, the budget, who runs the chains, and where.
 
-A run with a place on disk leaves checkpoints in its directory ``checkpoint``. They stay when it has
-ended, so that it can be continued if it turns out to have been too short.
+A run with a directory leaves checkpoints there. They stay when it has ended, so that it can be
+continued if it turns out to have been too short.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -29,7 +28,6 @@ from outpoint.posterior import RunInfo, SampledPosterior
 from outpoint.posterior.assessment import assess_records
 from outpoint.posterior.diagnostics import quick_rhat
 from outpoint.posterior.effects import GaussianModel
-from outpoint.posterior.files import CHECKPOINT
 from outpoint.preparation import checked_count
 from outpoint.runs import (
     CANDIDATES,
@@ -40,11 +38,11 @@ from outpoint.runs import (
     Budget,
     ChainRecord,
     Report,
+    RunDirectory,
     ThreadTeam,
     WorkerTeam,
     drive,
-    opened_run,
-    remove_run,
+    open_run,
 )
 from outpoint.runs.dask import dask_executor
 from outpoint.runs.teams import Team
@@ -75,7 +73,8 @@ UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 class SamplingOptions:
     """What a user can ask of a sampled run, checked and with its defaults.
 
-    ``planned_steps`` is the length that the run was planned for when it began, if it is continued.
+    ``planned_steps`` is the length that the run was planned for when it began, if it is continued;
+    ``request`` what was asked for, as the run records it.
     """
 
     sampler: Sampler
@@ -92,9 +91,10 @@ class SamplingOptions:
     start: Start | None = None
     engine: str = "threads"
     scheduler: str | None = None
-    out: Path | None = None
+    out: RunDirectory | None = None
     checkpoint_seconds: float = 30.0
     planned_steps: int | None = None
+    request: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, least in (("chains", 1), ("steps", 1), ("warmup", 0), ("draws", 1)):
@@ -259,7 +259,7 @@ def sample_posterior(
         return found.converged and (found.smallest_ess is None or found.smallest_ess >= ENOUGH_ESS)
 
     everything = _all_facts(facts, view, settings, prior, options.start)
-    with _team(view, settings, options.out, everything, _stopping(options), pool) as team:
+    with _team(view, settings, options, everything, pool) as team:
         ending = drive(
             team,
             settings,
@@ -270,6 +270,8 @@ def sample_posterior(
             checkpoint_seconds=options.checkpoint_seconds,
         )
         records = team.records()
+        if options.out is None:
+            records = [record.in_memory() for record in records]  # files they are in may go now
     is_empty = not all(record.n_draws and len(record.edge_batches) for record in records)
     if ending.reason == "interrupted" and is_empty:
         raise KeyboardInterrupt
@@ -284,28 +286,23 @@ def sample_posterior(
     )
 
 
-def remove_checkpoints(out: Path) -> None:
-    """Delete what is only needed to continue the run in ``out``."""
-    remove_run(out / CHECKPOINT)
-
-
 @contextmanager
 def _team(
     view: TableView,
     settings: Settings,
-    place: Path | None,
+    options: SamplingOptions,
     facts: dict[str, Any],
-    stopping: dict[str, Any],
     pool: Executor | None,
 ) -> Iterator[Team]:
     """Who runs the chains, in the directory of the run if it has one."""
     with ExitStack() as stack:
-        if place is None and pool is not None:
-            place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="outpoint-")))
-        if place is None:
+        directory = options.out
+        if directory is None and pool is not None:
+            place = stack.enter_context(tempfile.TemporaryDirectory(prefix="outpoint-"))
+            directory = RunDirectory(place)
+        if directory is None:
             yield ThreadTeam(view, settings)
             return
-        directory = place.resolve() / CHECKPOINT
         arrays: dict[str, NDArray[Any]] = {
             SCORES: _digest(view),
             START: settings.start,
@@ -313,7 +310,7 @@ def _team(
             HOTTEST: np.array([settings.hottest]),
             STARTS: settings.start[:0] if settings.starts is None else settings.starts,
         }
-        run = stack.enter_context(opened_run(directory, facts, stopping, arrays))
+        run = open_run(directory, facts, _stopping(options), options.request, arrays)
         if pool is None:
             yield ThreadTeam(view, settings, directory, run)
         else:
@@ -350,12 +347,16 @@ def _all_facts(
         "chains": settings.n_chains,
         "draws": settings.n_draws,
         "start": sorted(map(list, start.edges)) if isinstance(start, Dag) else start,
-        "moves": moves if moves is None or isinstance(moves, str) else dict(moves),
+        "moves": moves if moves is None or isinstance(moves, str) else _weights(moves),
         "edge_reversals": settings.edge_reversals,
         "n_warmup": settings.n_warmup,
         "thin": settings.thin,
         "edge_thin": settings.edge_thin,
     }
+
+
+def _weights(moves: Mapping[str, Any]) -> dict[str, float]:
+    return {name: float(weight) for name, weight in moves.items()}
 
 
 def _digest(view: TableView) -> NDArray[np.float64]:

@@ -74,7 +74,8 @@ def resume_command(errors: str) -> str:
     return last.removeprefix(start)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.attack("a signal, on the command line", "saved, continues to the same bytes")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_and_continued(place: Path, number: signal.Signals) -> None:
     """No seed is given: the run remembers its own."""
     words = [*WORDS, "--out", "my run"]

@@ -10,6 +10,7 @@ import pytest
 import outpoint as op
 from outpoint.errors import DataError, OptionError
 from outpoint.posterior import write_run
+from outpoint.runs import RunDirectory
 
 NAMES = ("=cmd|' /C calc'!A0", "NA", "two\r\nlines", "'+1", " 007")
 
@@ -28,7 +29,8 @@ def same_edges(found: pd.DataFrame, expected: pd.DataFrame) -> None:
 def test_edges_come_back_and_start_no_program(posterior: op.Posterior, tmp_path: Path) -> None:
     posterior.export(tmp_path / "e.csv", "edges")
     same_edges(op.read_edges(tmp_path / "e.csv"), posterior.diagnostics())
-    write_run(posterior, tmp_path / "run")
+    (tmp_path / "run").mkdir()
+    write_run(posterior, RunDirectory(tmp_path / "run"))
     columns = ["parent", "child", "probability", "mcse", "rhat", "ess", "status"]
     same_edges(op.read_edges(tmp_path / "run" / "edges.csv"), posterior.diagnostics()[columns])
     for name in ("e.csv", "run/edges.csv"):

@@ -8,13 +8,21 @@ import pandas as pd
 import pytest
 
 import outpoint as op
-from outpoint.posterior import check_writable, summarize, write_run
-from outpoint.posterior.files import EDGE_COLUMNS, RUN_FILES
+from outpoint.posterior import files, summarize
+from outpoint.posterior.files import EDGE_COLUMNS
+from outpoint.runs import RunDirectory
+from outpoint.runs.directory import RUN_FILES
 
 
 @pytest.fixture(scope="module")
 def posterior() -> op.Posterior:
     return op.learn(np.random.default_rng(4).normal(size=(20, 3)), seed=6)
+
+
+def write_run(posterior: op.Posterior, path: Path, *, overwrite: bool = False) -> None:
+    run = RunDirectory(path)
+    with run.held(overwrite=overwrite):
+        files.write_run(posterior, run)
 
 
 def names_in(directory: Path) -> list[str]:
@@ -44,7 +52,7 @@ def test_run_reads_back(posterior: op.Posterior, tmp_path: Path) -> None:
 
 
 def test_checking_a_place_leaves_no_trace(tmp_path: Path) -> None:
-    check_writable(tmp_path / "deep" / "run", overwrite=False)
+    RunDirectory(tmp_path / "deep" / "run").check(overwrite=False, resume=False)
     assert names_in(tmp_path) == []
 
 

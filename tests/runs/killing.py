@@ -3,7 +3,8 @@
 Every run is a child of a process that has imported and compiled everything, so that hundreds of
 them take seconds. A job is a JSON object: the case, a directory to work in, and either
 ``kills`` and ``seed`` for kills at random moments, or ``windows`` for deaths at given places in the
-program. Prints a JSON object that says what differed from the uninterrupted run.
+program, or ``signals`` and ``seed`` for signals that can be heeded. Prints a JSON object that says
+what differed from the uninterrupted run, or how each signal ended the run.
 """
 
 import json
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from outpoint.runs import draws
+from outpoint.runs.checkpoint import read_checkpoint
 from tests.runs.problems import differing, learn, use_short_rounds
 
 DIED = 9
@@ -93,6 +95,51 @@ def kill_at_random(
                 break
         different += differing(place / "whole", directory)
     return {"kills": kills, "runs": n_runs, "continued": n_continued, "different": different}
+
+
+def interrupt_at_random(case: str, place: Path, n_signals: int, seed: int) -> dict[str, Any]:
+    """Send signals to a run that would never end, at random moments, and continue it each time."""
+    rng = np.random.default_rng(seed)
+    directory = place / "run"
+    codes: list[int | None] = []
+    steps: list[int] = []
+    for number in rng.choice([signal.SIGINT, signal.SIGTERM, signal.SIGHUP], n_signals):
+        begun, end_begun = os.pipe()
+        child = os.fork()
+        if not child:
+            os._exit(_learn_until_told(case, directory, end_begun))
+        os.close(end_begun)
+        os.read(begun, 1)  # it is sampling
+        os.close(begun)
+        time.sleep(rng.uniform(0.0, 0.3))
+        os.kill(child, int(number))
+        codes.append(wait_for(child))
+        first = directory / "checkpoint" / "chain-0.checkpoint"
+        steps.append(int(read_checkpoint(first)[1]["counters"][0]))
+    left = [name for name in listing(directory) if name.startswith(".")]
+    return {"codes": codes, "steps": steps, "left": left}
+
+
+def _learn_until_told(case: str, directory: Path, begun: int) -> int:
+    """Make or continue an endless run, tell when its chains run, and return 130 if interrupted."""
+
+    def tell(progress: Any) -> None:
+        nonlocal begun
+        if progress.chains and begun >= 0:
+            os.write(begun, b"x")
+            begun = -1
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+        signal.signal(number, usual)
+    try:
+        endless: dict[str, Any] = {"steps": 10**9, "until_converged": None}
+        return 0 if learn(case, directory, progress=tell, **endless).is_complete else 130
+    except KeyboardInterrupt:  # before there was anything to return
+        return 130
+    except BaseException:
+        traceback.print_exc()
+        return 1
 
 
 def listing(directory: Path) -> list[str]:
@@ -175,6 +222,8 @@ def main() -> None:
     learn(job["case"], place / "compiled")
     if "windows" in job:
         found = die_in_windows(job["case"], place, job["windows"], broken)
+    elif "signals" in job:
+        found = interrupt_at_random(job["case"], place, job["signals"], job["seed"])
     else:
         found = kill_at_random(job["case"], place, job["kills"], job["seed"], broken)
     print(json.dumps(found))

@@ -51,6 +51,8 @@ CASES: dict[str, dict[str, Any]] = {
     "order until converged": {"method": "order", **OPEN},
 }
 
+ALL_CASES = CASES | {"exact": {"method": "exact", "seed": 5}}
+
 
 def use_short_rounds(patch: Any = None, *, steps: int = 200, seconds: float = 0.0) -> None:
     """Many rounds and pieces in a short run, and early checks in one of unknown length."""
@@ -81,7 +83,8 @@ def judge_by(patch: Any, rule: Callable[[Sequence[ChainRecord]], bool]) -> None:
 
 def learn(case: str, out: Path | None = None, **options: Any) -> op.Posterior:
     return op.learn(
-        NUMBERS, **CASES[case] | {"out": out, "checkpoint_seconds": 0.0, "resume": True} | options
+        NUMBERS,
+        **ALL_CASES[case] | {"out": out, "checkpoint_seconds": 0.0, "resume": True} | options,
     )
 
 

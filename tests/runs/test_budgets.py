@@ -290,7 +290,11 @@ def make_draws(count: int, first: int) -> Draws:
 def test_stores_of_draws(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In memory or in a file: the same draws, however they come and go."""
     monkeypatch.setattr("outpoint.runs.draws.BLOCK", block)
-    memory, file = MemoryDraws(3), FileDraws(tmp_path / "chain-0", 3, 10)
+
+    def place(thin: int) -> Path:
+        return tmp_path / f"draws-{thin}"
+
+    memory, file = MemoryDraws(3), FileDraws(place, 3, 10)
     known: list[int] = []
     number = 0
     for count in (0, 3, 1, 4, 0, 12):
@@ -311,8 +315,8 @@ def test_stores_of_draws(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyP
     assert saved["thin"] == 40
     assert len(list(tmp_path.iterdir())) == 3
     file.forget_outdated()
-    assert [path.name for path in tmp_path.iterdir()] == ["chain-0.draws-40"]
-    again = FileDraws(tmp_path / "chain-0", 3, 10)
+    assert [path.name for path in tmp_path.iterdir()] == ["draws-40"]
+    again = FileDraws(place, 3, 10)
     file.append(make_draws(5, 100))
     again.restore(saved)
     assert again.read().codes[:, 0].tolist() == known

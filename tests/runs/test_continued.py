@@ -9,7 +9,7 @@ import pytest
 import outpoint as op
 from outpoint.mcmc import SWEEP
 from outpoint.posterior import SampledPosterior
-from outpoint.runs import Budget, saved_facts
+from outpoint.runs import Budget, RunDirectory, saved_facts
 from outpoint.runs.checkpoint import read_checkpoint
 from outpoint.sampling import ENOUGH_ESS
 from tests.runs.problems import (
@@ -33,7 +33,7 @@ def sample(out: Path | None = None, **options: Any) -> SampledPosterior:
 
 
 def stopping(out: Path) -> dict[str, Any]:
-    facts = saved_facts(out / "checkpoint")
+    facts = saved_facts(RunDirectory(out))
     assert facts is not None
     found: dict[str, Any] = facts["stopping"]
     return found

@@ -11,21 +11,22 @@ from typing import Any
 import pytest
 
 import outpoint as op
+from outpoint.runs.directory import LOCK, RUN_FILES
 from tests.runs.problems import CASES, learn, python
 
 WRITE = "outpoint.runs.runner:write_checkpoint"
 APPEND = "outpoint.runs.draws:FileDraws._write"
-REMOVE_TREE = "outpoint.runs.manifest:shutil.rmtree"
+REMOVE_TREE = "outpoint.runs.directory:shutil.rmtree"
 
 HALVE = "outpoint.runs.draws:FileDraws.halve"
-PUBLISH = "outpoint.posterior.files:_publish"
+STAGE = "outpoint.posterior.files:_draw_report"
 
 WINDOWS: dict[str, list[list[Any]]] = {
     "mcmc": [
         [WRITE, 2, False],  # one chain has a checkpoint, the others have none
         [WRITE, 20, False],  # draws are on the disk, the checkpoint is not
-        ["outpoint.posterior.files:Path.replace", 3, True],  # the report made, two files in place
-        [PUBLISH, 1, True],  # all files in place, the process still there
+        ["outpoint.runs.directory:Path.replace", 3, True],  # the report made, two files in place
+        [REMOVE_TREE, 2, False],  # all files in place, the lock still there
     ],
     "structure until converged": [
         ["halving", 1, True],
@@ -34,14 +35,14 @@ WINDOWS: dict[str, list[list[Any]]] = {
 }
 MORE_WINDOWS: dict[str, list[list[Any]]] = {
     "mcmc": [
-        ["outpoint.runs.manifest:write_checkpoint", 1, False],  # nothing but the lock
+        ["outpoint.runs.manifest:write_checkpoint", 1, False],  # an empty checkpoint
         [WRITE, 1, False],
         [WRITE, 20, True],
         ["outpoint.runs.checkpoint:os.replace", 8, False],  # written, not renamed
         ["outpoint.runs.draws:FileDraws.flush", 30, True],
         [APPEND, 37, True],
-        [PUBLISH, 1, False],  # all files written, none in its place
-        [REMOVE_TREE, 1, False],
+        [STAGE, 1, False],  # files written, none in its place
+        [STAGE, 1, True],
     ],
     "structure until converged": [
         ["halving", 2, True],
@@ -49,7 +50,7 @@ MORE_WINDOWS: dict[str, list[list[Any]]] = {
         [HALVE, 2, True],
         [HALVE, 9, True],
         ["outpoint.runs.draws:FileDraws.forget_outdated", 38, False],
-        [PUBLISH, 1, True],
+        [STAGE, 1, True],
     ],
 }
 
@@ -99,8 +100,8 @@ def check_windows(place: Path, case: str, deaths: list[list[Any]]) -> dict[str, 
 def test_deaths_in_critical_moments(tmp_path: Path, case: str) -> None:
     windows = check_windows(tmp_path, case, WINDOWS[case])
     if case == "mcmc":
-        left = windows["outpoint.posterior.files:Path.replace 3 after"]["left"]
-        assert "map.dot" in left
+        left = windows["outpoint.runs.directory:Path.replace 3 after"]["left"]
+        assert "posterior.nc" in left
         assert "summary.json" not in left
         assert any(name.startswith(".outpoint-") for name in left)
     else:
@@ -113,6 +114,34 @@ def test_deaths_in_critical_moments(tmp_path: Path, case: str) -> None:
 @pytest.mark.parametrize("case", MORE_WINDOWS)
 def test_deaths_in_more_critical_moments(tmp_path: Path, case: str) -> None:
     check_windows(tmp_path, case, MORE_WINDOWS[case])
+
+
+EXACT: list[list[Any]] = [
+    [STAGE, 1, False],  # the posterior written, nothing in its place
+    [STAGE, 1, True],
+    ["outpoint.runs.directory:Path.replace", 3, True],
+    [REMOVE_TREE, 2, False],
+    ["outpoint.learning:solve", 1, True],
+]
+
+
+@pytest.mark.attack(
+    "an exact run that dies at a given place", "made anew, nothing is left", times=5
+)
+def test_exact_runs_that_die(tmp_path: Path) -> None:
+    found = kill(tmp_path, "exact", windows=EXACT)
+    for window in found["windows"].values():
+        assert window["different"] == []
+        assert LOCK in window["left"]
+        assert window["now"] == sorted(RUN_FILES)
+
+
+@pytest.mark.long
+@pytest.mark.attack("an exact run killed at a random time", "made anew, the same bytes", times=30)
+def test_random_kills_of_exact_runs(tmp_path: Path) -> None:
+    found = kill(tmp_path, "exact", kills=30, seed=4)
+    assert found["kills"] == 30
+    assert found["different"] == []
 
 
 class Death(BaseException):
@@ -131,13 +160,14 @@ def test_a_killed_removal_leaves_nothing_to_continue(
         raise Death
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("outpoint.runs.manifest.shutil.rmtree", die)
+        patch.setattr("outpoint.runs.directory.shutil.rmtree", die)
         with pytest.raises(Death):
             learn("partition", run, resume=False, overwrite=True)
     assert not (run / "checkpoint").exists()
     assert (run / "summary.json").exists()
-    with pytest.raises(op.OptionError, match="has left nothing that could be resumed"):
-        learn("partition", run)
+    with pytest.raises(op.CheckpointError, match="has left nothing that could be resumed"):
+        learn("partition", run, steps=6000)
+    assert learn("partition", run).is_complete, "the results are there"
     learn("partition", run, resume=False, overwrite=True)
     assert not list(run.glob(".*"))
 

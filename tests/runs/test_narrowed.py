@@ -8,7 +8,7 @@ import pytest
 
 import outpoint as op
 from outpoint.narrowing import Narrowed
-from outpoint.runs import CANDIDATES, HOTTEST, START, saved_arrays
+from outpoint.runs import CANDIDATES, HOTTEST, START, RunDirectory, saved_arrays
 from tests.runs.problems import differing, interrupt, learn, same_draws
 
 NARROW: dict[str, Any] = {"n_candidates": 2, "steps": 3000}
@@ -19,7 +19,7 @@ GIVEN: dict[str, Any] = {
 
 
 def kept(out: Path) -> dict[str, np.ndarray]:
-    return saved_arrays(out / "checkpoint")
+    return saved_arrays(RunDirectory(out))
 
 
 @pytest.mark.parametrize("options", [NARROW, GIVEN], ids=["by gains", "given"])

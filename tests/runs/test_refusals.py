@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,11 @@ import numpy as np
 import pytest
 
 import outpoint as op
+from outpoint.runs import RunDirectory
 from outpoint.runs.checkpoint import FORMAT, read_checkpoint, write_checkpoint
+from outpoint.runs.directory import LOCK
 from outpoint.runs.draws import FileDraws
-from outpoint.runs.manifest import opened_run, remove_run, saved_facts
+from outpoint.runs.manifest import open_run, saved_facts
 from tests.runs.problems import (
     CASES,
     NUMBERS,
@@ -56,9 +57,7 @@ def refusal(out: Path, case: str = "mcmc", **options: Any) -> str:
     with pytest.raises(op.CheckpointError) as caught:
         learn(case, out, **options)
     after = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    assert {k: v for k, v in after.items() if k.name != ".lock"} == {
-        k: v for k, v in before.items() if k.name != ".lock"
-    }
+    assert after == before
     sentence = str(caught.value)
     assert sentence.endswith(".")
     assert "\n" not in sentence
@@ -257,7 +256,7 @@ def test_a_draws_file_that_has_gone_is_not_begun_anew(tmp_path: Path) -> None:
     from outpoint.mcmc.trace import Draws
 
     some = Draws(np.ones((3, 4), dtype=np.int32), np.ones(3), np.ones(3))
-    draws = FileDraws(tmp_path / "chain-0", 4, 10)
+    draws = FileDraws(lambda thin: tmp_path / f"draws-{thin}", 4, 10)
     draws.append(some)
     draws.path.unlink()
     with pytest.raises(FileNotFoundError):
@@ -271,11 +270,11 @@ def test_a_draws_file_that_has_gone_is_not_begun_anew(tmp_path: Path) -> None:
 CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     "seed": ({"seed": 6}, "seed was 5 and is 6"),
     "draws": ({"draws": 75}, "draws was 150 and is 75"),
-    "chains": ({"chains": 4}, "chains was 3 and is 4"),
+    "chains": ({"chains": 2}, "chains was 3 and is 2"),
     "warm-up": ({"warmup": 20}, "n_warmup was 760 and is 20"),
     "method": ({"method": "partition"}, 'method was "mcmc" and is "partition"'),
     "parents": ({"max_parents": 2}, "max_parents was 4 and is 2"),
-    "moves": ({"moves": {"node_gibbs": 1}}, 'moves was null and is {"node_gibbs": 1}'),
+    "moves": ({"moves": {"node_gibbs": 1}}, 'moves was null and is {"node_gibbs": 1.0}'),
     "start": ({"start": "empty"}, 'start was null and is "empty"'),
     "order": ({"start": "order"}, 'start was null and is "order"'),
     "search": ({"start": "search"}, 'start was null and is "search"'),
@@ -352,10 +351,10 @@ def test_another_custom_score(tmp_path: Path, short_rounds: pytest.MonkeyPatch) 
 
 
 def test_the_seed_of_the_run_is_found(run: Path, saved: dict[str, Path]) -> None:
-    assert saved_facts(run / "checkpoint") is not None
+    assert saved_facts(RunDirectory(run)) is not None
     learn("mcmc", run, seed=None)
     assert differing(run, saved["whole"]) == []
-    assert saved_facts(run / "checkpoint") == saved_facts(saved["whole"] / "checkpoint")
+    assert saved_facts(RunDirectory(run)) == saved_facts(RunDirectory(saved["whole"]))
 
 
 # Runs in use
@@ -368,7 +367,7 @@ def test_a_run_in_use(run: Path, saved: dict[str, Path]) -> None:
             "-c",
             "import fcntl, sys; file = open(sys.argv[1], 'wb'); "
             "fcntl.flock(file, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()",
-            str(run / "checkpoint" / ".lock"),
+            str(run / LOCK),
         ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -389,40 +388,41 @@ def test_a_run_in_use(run: Path, saved: dict[str, Path]) -> None:
 
 
 def test_a_held_run_is_let_go(tmp_path: Path) -> None:
-    place, facts = tmp_path / "checkpoint", {"seed": 1}
-    scores = {"scores": np.ones(2)}
-    with opened_run(place, facts, {"steps": 1}, scores) as name:
-        with (
-            pytest.raises(op.CheckpointError, match="in use"),
-            opened_run(place, facts, {"steps": 2}, scores),
-        ):
+    run = RunDirectory(tmp_path / "run")
+    with run.held():
+        with pytest.raises(op.CheckpointError, match="in use"), RunDirectory(run.path).held():
             pass
-        with pytest.raises(op.CheckpointError, match="in use"):
-            remove_run(place)
-    assert saved_facts(place) == {"seed": 1, "stopping": {"steps": 1}}
-    with opened_run(place, facts, {"steps": 2}, scores) as again:
-        assert again == name
-    assert saved_facts(place) == {"seed": 1, "stopping": {"steps": 2}}
-    remove_run(place)
-    assert list(tmp_path.iterdir()) == []
-    remove_run(place)
+        assert [path.name for path in run.path.iterdir()] == [LOCK]
+        run.checkpoint.mkdir()
+    for options in ({"resume": True}, {"overwrite": True}):
+        with run.held(**options):
+            run.discard_checkpoint()
+    assert list(tmp_path.iterdir()) == [run.path], "it was there before"
+    assert list(run.path.iterdir()) == []
+
+
+def test_when_to_stop_may_change_and_what_was_asked_for_stays(tmp_path: Path) -> None:
+    run, scores = RunDirectory(tmp_path), {"scores": np.ones(2)}
+    facts = {"seed": 1, "data": "x", "method": "mcmc"}
+    name = open_run(run, facts, {"steps": 1}, {"chains": 2}, scores)
+    saved = saved_facts(run)
+    assert saved == {**facts, "stopping": {"steps": 1}, "request": {"chains": 2}}
+    assert open_run(run, facts, {"steps": 2}, {"draws": 7}, scores) == name
+    saved = saved_facts(run)
+    assert saved == {**facts, "stopping": {"steps": 2}, "request": {"chains": 2}}
 
 
 def test_scores_may_differ_by_what_processors_differ(tmp_path: Path) -> None:
     scores = np.array([-1234.5, 3.0, -np.inf])
 
-    def opened(scores: np.ndarray) -> AbstractContextManager[str]:
-        return opened_run(tmp_path / "checkpoint", {"seed": 1}, {}, {"scores": scores})
+    def opened(scores: np.ndarray) -> str:
+        return open_run(RunDirectory(tmp_path), {"seed": 1}, {}, {}, {"scores": scores})
 
     for same in (scores, scores * (1 + 1e-12)):
-        with opened(same):
-            pass
+        opened(same)
     for other in (scores + 1e-3, scores[:2], np.zeros(3)):
-        with (
-            pytest.raises(op.CheckpointError, match="the score function"),
-            opened(other),
-        ):
-            pass
+        with pytest.raises(op.CheckpointError, match="the score function"):
+            opened(other)
 
 
 # The command line
@@ -456,5 +456,5 @@ def test_command_line(run: Path, saved: dict[str, Path]) -> None:
 
 
 def test_facts_are_json(saved: dict[str, Path]) -> None:
-    facts = saved_facts(saved["run"] / "checkpoint")
+    facts = saved_facts(RunDirectory(saved["run"]))
     assert json.loads(json.dumps(facts)) == facts

@@ -4,6 +4,7 @@ Exit codes: 0 done; 2 bad input, with one sentence on standard error; 130 interr
 unforeseen, a fault of outpoint and not of the input.
 """
 
+import errno
 import io
 import os
 import sys
@@ -15,14 +16,16 @@ from outpoint.cli.compare import compare
 from outpoint.cli.datasets import datasets
 from outpoint.cli.effects import effects
 from outpoint.cli.export import export
-from outpoint.cli.interruption import Interrupted, treat_termination_as_interruption
+from outpoint.cli.interruption import Interrupted, without_complaints
 from outpoint.cli.learn import learn
 from outpoint.cli.map import map_command
 from outpoint.cli.report import report
 from outpoint.cli.score import score
 from outpoint.cli.simulate import simulate
+from outpoint.cli.streams import forgiving_stderr
 from outpoint.cli.text import printable
 from outpoint.errors import OutpointError
+from outpoint.signals import treat_as_interruption
 
 INTERRUPTED = 130
 
@@ -59,9 +62,14 @@ def _options(
 
 def main() -> None:
     """Run the command line; no failure shows a traceback unless OUTPOINT_TRACEBACK is set."""
+    with forgiving_stderr(), without_complaints():
+        _run()
+
+
+def _run() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names the terminal cannot show
-    treat_termination_as_interruption()
+    treat_as_interruption()
     try:
         code = app(sys.argv[1:] or ["--help"], prog_name="outpoint", standalone_mode=False)
         if code == INTERRUPTED:
@@ -76,12 +84,12 @@ def main() -> None:
         _fail(_usage_message(error), 2)
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted; nothing was written.", INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
     except MemoryError:
         _fail("out of memory: use fewer variables, fewer observations or a lower --max-parents.", 2)
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in (errno.EPIPE, errno.EIO):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads it
+            sys.exit(1)
         if os.environ.get("OUTPOINT_TRACEBACK"):
             raise
         what = f"{type(error).__name__}: {error}".strip()

@@ -64,10 +64,11 @@ def export(
     from outpoint.cli.inputs import load_run
     from outpoint.cli.output import check_file, print_note, write_text
     from outpoint.posterior.exchange import format_trajectory
+    from outpoint.runs import RunDirectory
 
     _check_options(what, out, threshold, chain)
     check_file(out, "FILE")
-    if out.exists() and out.resolve() in (run.resolve(), (run / "posterior.nc").resolve()):
+    if out.exists() and out.resolve() in (run.resolve(), RunDirectory(run).posterior.resolve()):
         raise OptionError(f"{out} holds the posterior of the run: choose another FILE.")
     posterior = load_run(run)
     if what == "arviz":

@@ -20,13 +20,13 @@ def load_run(path: Path) -> "Posterior":
 
 
 def _check_run(path: Path) -> None:
-    from outpoint.posterior.files import CHECKPOINT
+    from outpoint.runs import RunDirectory
 
-    file = path
+    file, run = path, RunDirectory(path)
     try:
         if path.is_dir():
-            file = path / "posterior.nc"
-            if not file.exists() and (path / CHECKPOINT).exists():
+            file = run.posterior
+            if not file.exists() and run.has_checkpoint:
                 raise DataError(
                     f"the run in {path} has no posterior yet: continue it with "
                     "'outpoint learn' and --resume."
@@ -34,7 +34,7 @@ def _check_run(path: Path) -> None:
         if not path.exists():
             raise DataError(f"there is no run {path}: check the path.")
         if not file.is_file():
-            raise DataError(f"{path} is not a run: there is no posterior.nc in it.")
+            raise DataError(f"{path} is not a run: there is no {run.posterior.name} in it.")
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}.") from None
 

@@ -1,12 +1,10 @@
 """Ending early: Ctrl-C or a polite request of the system, and how to go on afterwards."""
 
 import shlex
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 
@@ -20,12 +18,12 @@ class Interrupted(Exception):
 @contextmanager
 def resumable(directory: Path) -> Iterator[None]:
     """Around work that is interrupted before it has anything to show."""
-    from outpoint.posterior.files import CHECKPOINT
+    from outpoint.runs import RunDirectory
 
     try:
         yield
     except KeyboardInterrupt:
-        if (directory / CHECKPOINT).exists():
+        if RunDirectory(directory).has_checkpoint:
             raise Interrupted(directory) from None
         raise
 
@@ -39,10 +37,17 @@ def _resume_command(directory: Path) -> str:
     return shlex.join(["outpoint", command, *added, *words])
 
 
-def treat_termination_as_interruption() -> None:
-    """A cluster that asks a job to end gives it the time to save its state."""
+@contextmanager
+def without_complaints() -> Iterator[None]:
+    """Inside, a Ctrl-C that Python loses while collecting garbage is not shown; it counts later."""
+    before = sys.unraisablehook
 
-    def interrupt(number: int, frame: FrameType | None) -> Any:
-        raise KeyboardInterrupt
+    def show(lost: Any) -> None:
+        if lost.exc_type is not KeyboardInterrupt:
+            before(lost)
 
-    signal.signal(signal.SIGTERM, interrupt)
+    sys.unraisablehook = show
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before

@@ -3,6 +3,7 @@
 import shlex
 import sys
 import warnings
+from hashlib import file_digest
 from pathlib import Path
 from typing import Annotated
 
@@ -52,8 +53,8 @@ def learn(
         bool,
         typer.Option(
             "--resume",
-            help="Continue the run in --out bit for bit: an interrupted one, or with more --steps "
-            "or --time a finished one.",
+            help="Continue the run in --out bit for bit, with its own options where none are "
+            "given: an interrupted one, or with more --steps or --time a finished one.",
         ),
     ] = False,
     overwrite: Annotated[
@@ -120,6 +121,7 @@ def learn(
             rich_help_panel=SAMPLING,
         ),
     ] = None,
+    threads: options.Threads = None,
     quiet: options.Quiet = False,
     json: Annotated[
         bool,
@@ -138,14 +140,14 @@ def learn(
     from outpoint.cli.progress import RunProgress
     from outpoint.cli.summary import print_summary
     from outpoint.learning import learn as learn_posterior
-    from outpoint.posterior import check_writable, summarize
+    from outpoint.posterior import summarize
     from outpoint.preparation import checked_seed
 
     options.check_text(data)
     dataset = reading.load(data)
     chosen_seed = seed if resume else checked_seed(seed)
     directory = _default_directory(data, resume) if out is None else out
-    check_writable(directory, overwrite=overwrite, resume=resume)
+    before = _content(directory) if resume else None
     modelled = model.arguments(dataset)
     takes_long = dataset.n_nodes > 16 or method not in ("auto", "exact")
     with (
@@ -166,6 +168,7 @@ def learn(
             n_candidates=candidates,
             engine=engine,
             scheduler=scheduler,
+            threads=threads,
             out=directory,
             overwrite=overwrite,
             resume=resume,
@@ -177,12 +180,25 @@ def learn(
         )
     if posterior.method == "exact" and not quiet:
         _tell_ignored(context)
+    if before is not None and before == _content(directory) and not quiet:
+        typer.echo(f"outpoint: the run in {directory} is complete; nothing was to do.", err=True)
     if json:
         print_json(summarize(posterior))
     elif not quiet:
         print_summary(posterior, dataset, modelled["score"], directory, method)
     if not posterior.is_complete:
         raise Interrupted(directory)
+
+
+def _content(directory: Path) -> bytes | None:
+    """A digest of the posterior in a directory, None if there is none."""
+    from outpoint.runs import RunDirectory
+
+    try:
+        with open(RunDirectory(directory).posterior, "rb") as file:
+            return file_digest(file, "sha256").digest()
+    except OSError:
+        return None
 
 
 def _command(seed: int | None) -> str:

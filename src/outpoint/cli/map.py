@@ -62,6 +62,7 @@ def map_command(
             rich_help_panel=SEARCH,
         ),
     ] = "order",
+    threads: options.Threads = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -92,6 +93,7 @@ def map_command(
             seed=seed,
             space=space,
             **modelled,
+            threads=threads,
             progress=progress,
         )
     if out is not None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MODEL = "Model"
 KNOWLEDGE = "Background knowledge"
 OUTPUT = "Output"
+MACHINE = "Machine"
 
 Data = Annotated[
     str,
@@ -61,6 +62,15 @@ MaxParents = Annotated[
 Seed = Annotated[
     int | None,
     typer.Option("--seed", metavar="NUMBER", help="Seed of all randomness."),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="Most threads, or local worker processes, to use (default: one per processor that "
+        "this process may use).",
+        rich_help_panel=MACHINE,
+    ),
 ]
 RawUnits = Annotated[
     bool,

@@ -11,8 +11,8 @@ from rich.text import Text
 from outpoint.cli.text import printable
 from outpoint.data import Dataset
 from outpoint.posterior import Posterior, SampledPosterior
-from outpoint.posterior.files import RUN_FILES
 from outpoint.posterior.info import describe_model
+from outpoint.runs.directory import RUN_FILES
 from outpoint.scores import note_units
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def print_summary(
     console.print(_strongest_edges(posterior, console.width))
     console.print()
     print_line(console, "Verdict", posterior.verdict)
-    print_line(console, "Files", f"{directory}/ ({', '.join(RUN_FILES)})")
+    print_line(console, "Files", f"{directory}/ ({', '.join(sorted(RUN_FILES))})")
 
 
 def describe_data(data: Dataset, score: object) -> str:

@@ -5,7 +5,7 @@ from outpoint.posterior.consensus import ConsensusWarning
 from outpoint.posterior.estimates import Estimate
 from outpoint.posterior.exact import ExactPosterior
 from outpoint.posterior.export import read_edges
-from outpoint.posterior.files import check_writable, summarize, write_run
+from outpoint.posterior.files import summarize, write_run
 from outpoint.posterior.info import RunInfo
 from outpoint.posterior.posterior import Posterior
 from outpoint.posterior.reweighting import WeightedPosterior, WeightWarning
@@ -23,7 +23,6 @@ __all__ = [
     "TruthComparison",
     "WeightWarning",
     "WeightedPosterior",
-    "check_writable",
     "compare_posteriors",
     "load",
     "read_edges",

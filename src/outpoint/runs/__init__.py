@@ -1,16 +1,16 @@
 """Running chains: for how long, by whom, and how to continue after an interruption."""
 
+from outpoint.runs.directory import RunDirectory
 from outpoint.runs.driving import Budget, Ending, drive
 from outpoint.runs.manifest import (
     CANDIDATES,
     HOTTEST,
-    PRIVATE,
+    REQUEST,
     SCORES,
     START,
     STARTS,
     STOPPING,
-    opened_run,
-    remove_run,
+    open_run,
     saved_arrays,
     saved_facts,
 )
@@ -21,7 +21,7 @@ from outpoint.runs.teams import ThreadTeam, WorkerTeam
 __all__ = [
     "CANDIDATES",
     "HOTTEST",
-    "PRIVATE",
+    "REQUEST",
     "SCORES",
     "START",
     "STARTS",
@@ -32,11 +32,11 @@ __all__ = [
     "Ending",
     "Progress",
     "Report",
+    "RunDirectory",
     "ThreadTeam",
     "WorkerTeam",
     "drive",
-    "opened_run",
-    "remove_run",
+    "open_run",
     "saved_arrays",
     "saved_facts",
 ]

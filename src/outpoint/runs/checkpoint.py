@@ -55,7 +55,7 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
     digest, _, payload = content[len(FORMAT) :].partition(b"\n")
     if hashlib.sha256(payload).hexdigest().encode() != digest:
         raise CheckpointError(
-            f"{path} is damaged (its checksum does not match): start the run anew without --resume."
+            f"{path} is damaged (its checksum does not match): start the run anew with --overwrite."
         )
     try:
         with np.load(io.BytesIO(payload), allow_pickle=False) as archive:

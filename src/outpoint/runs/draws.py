@@ -7,6 +7,7 @@ once, changes nothing. A checkpoint knows how many records belong to it and thei
 
 import os
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +48,10 @@ class MemoryDraws:
 
 
 class FileDraws:
-    """Draws in a file ``NAME.draws-THIN``; only what was added last is in memory."""
+    """Draws in the file that ``place`` names for ``thin``; what was added last is in memory."""
 
-    def __init__(self, stem: Path, n_nodes: int, thin: int) -> None:
-        self._stem = stem
+    def __init__(self, place: Callable[[int], Path], n_nodes: int, thin: int) -> None:
+        self._place = place
         self._thin = thin
         self._record = np.dtype(
             [("codes", "<i4", (n_nodes,)), ("log_score", "<f8"), ("log_weight", "<f8")]
@@ -65,7 +66,7 @@ class FileDraws:
     @property
     def path(self) -> Path:
         """The file in use."""
-        return self._stem.with_name(f"{self._stem.name}.draws-{self._thin}")
+        return self._place(self._thin)
 
     def append(self, draws: Draws) -> None:
         """Add draws at the end."""
@@ -116,7 +117,7 @@ class FileDraws:
             self._checksum = -1
         if self._checksum != expected:
             raise CheckpointError(
-                f"{self.path} is damaged or missing: start the run anew without --resume."
+                f"{self.path} is damaged or missing: start the run anew with --overwrite."
             )
 
     def _write(self, records: NDArray[Any]) -> None:

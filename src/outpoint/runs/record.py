@@ -63,6 +63,15 @@ class ChainRecord:
         """Whether the state never changed."""
         return not (self.accepted.any() or self.swap_accepted.any())
 
+    def in_memory(self) -> ChainRecord:
+        """The record with draws that no file is needed for."""
+        return replace(
+            self,
+            codes=np.array(self.codes),
+            log_score=np.array(self.log_score),
+            log_weight=np.array(self.log_weight),
+        )
+
     def with_draws(self, which: slice) -> ChainRecord:
         """The record with some of its draws."""
         return replace(

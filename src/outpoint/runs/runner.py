@@ -1,6 +1,7 @@
 """One chain of a run: advanced to a step, its draws taken away, saved and loaded."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -9,6 +10,7 @@ import numpy as np
 from outpoint.errors import CheckpointError
 from outpoint.mcmc import ROOM, SWEEP, Settings, make_chain
 from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
+from outpoint.runs.directory import RunDirectory
 from outpoint.runs.draws import FileDraws, MemoryDraws
 from outpoint.runs.progress import ChainStatus
 from outpoint.runs.record import ChainRecord, record_chain
@@ -22,10 +24,10 @@ PIECE_SECONDS = 0.1
 
 
 class ChainRunner:
-    """A chain with the draws it has left so far, in memory or in ``directory``."""
+    """A chain with the draws it has left so far, in memory or in the ``directory`` of its run."""
 
     def __init__(
-        self, view: TableView, settings: Settings, index: int, directory: Path | None = None
+        self, view: TableView, settings: Settings, index: int, directory: RunDirectory | None = None
     ) -> None:
         self._settings = settings
         self._index = index
@@ -35,7 +37,7 @@ class ChainRunner:
         self._draws: MemoryDraws | FileDraws = (
             MemoryDraws(n_nodes)
             if directory is None
-            else FileDraws(self._path.with_suffix(""), n_nodes, self._chain.thin)
+            else FileDraws(partial(directory.draws, index), n_nodes, self._chain.thin)
         )
         self._steps_per_second = 2000.0
 
@@ -95,7 +97,7 @@ class ChainRunner:
     @property
     def _path(self) -> Path:
         assert self._directory is not None
-        return self._directory / f"chain-{self._index}.checkpoint"
+        return self._directory.chain(self._index)
 
     def save(self, run: str, seconds: float) -> None:
         """Write a checkpoint that belongs to ``run``, after ``seconds`` of sampling."""

@@ -7,29 +7,26 @@ the lengths of the pieces, the same seed gives the same draws.
 from __future__ import annotations
 
 import hashlib
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, Future
 from concurrent.futures import wait as wait_for
 from contextlib import AbstractContextManager, nullcontext, suppress
-from pathlib import Path
 from threading import Event
 from typing import Any, Protocol
 
 import numpy as np
 
 from outpoint.errors import CheckpointError, OutpointError
-from outpoint.kernels import n_threads
 from outpoint.mcmc import Settings
+from outpoint.processors import n_threads, thread_pool
 from outpoint.runs.checkpoint import explained
+from outpoint.runs.directory import RunDirectory
 from outpoint.runs.progress import ChainStatus
 from outpoint.runs.record import ChainRecord
 from outpoint.runs.runner import ChainRunner
 from outpoint.tables.view import TableView, open_view, save_view
 
-STOP = "stop"
-"""A file that tells the tasks of a run to end at the next piece."""
-
 PATIENCE = 10.0
-"""Seconds that tasks have for it."""
+"""Seconds that tasks have to end when they are told to."""
 
 
 class Team(Protocol):
@@ -65,7 +62,11 @@ class ThreadTeam:
     round_seconds = 1.0
 
     def __init__(
-        self, view: TableView, settings: Settings, directory: Path | None = None, run: str = ""
+        self,
+        view: TableView,
+        settings: Settings,
+        directory: RunDirectory | None = None,
+        run: str = "",
     ) -> None:
         self._stopped = Event()
         self._directory = directory
@@ -76,7 +77,7 @@ class ThreadTeam:
         loaded = [runner.load(run) for runner in self._runners] if directory else [0.0]
         self.seconds = max(loaded)
         self.n_warmup = min(runner.n_warmup for runner in self._runners)
-        self._pool = ThreadPoolExecutor(min(settings.n_chains, n_threads()))
+        self._pool = thread_pool(min(settings.n_chains, n_threads()))
         self._futures: list[Future[None]] = []
 
     @property
@@ -118,7 +119,7 @@ class ThreadTeam:
         return [runner.record for runner in self._runners]
 
     def _explained(self) -> AbstractContextManager[None]:
-        return nullcontext() if self._directory is None else explained(self._directory)
+        return nullcontext() if self._directory is None else explained(self._directory.checkpoint)
 
 
 class WorkerTeam:
@@ -132,16 +133,21 @@ class WorkerTeam:
     round_seconds = 5.0
 
     def __init__(
-        self, executor: Executor, view: TableView, settings: Settings, directory: Path, run: str
+        self,
+        executor: Executor,
+        view: TableView,
+        settings: Settings,
+        directory: RunDirectory,
+        run: str,
     ) -> None:
         self._executor = executor
         self._settings = settings
         self._directory = directory
         self._run = run
-        self._table = _table_name(view)
-        with explained(directory):
-            (directory / STOP).unlink(missing_ok=True)
-            save_view(view, directory / self._table)
+        self._table = _digest(view)
+        with explained(directory.checkpoint):
+            directory.stop.unlink(missing_ok=True)
+            save_view(view, directory.table(self._table))
         self._futures: list[Future[Any]] = []
         runners = [self._load(index) for index in range(settings.n_chains)]
         self._statuses = [runner.status for runner, _ in runners]
@@ -157,7 +163,7 @@ class WorkerTeam:
         self._futures = [
             self._executor.submit(
                 advance_saved_chain,
-                str(self._directory),
+                str(self._directory.path),
                 self._table,
                 self._settings,
                 index,
@@ -170,7 +176,7 @@ class WorkerTeam:
         ]
         try:
             self._statuses = [future.result() for future in self._futures]
-        except OutpointError:
+        except (OutpointError, CancelledError):  # cancelled by an executor that has been left alone
             raise
         except Exception as error:
             raise CheckpointError(
@@ -187,14 +193,14 @@ class WorkerTeam:
         """Note the time, in one of the checkpoints that the tasks have written."""
         self.seconds = seconds
         runner, _ = self._load(0)
-        with explained(self._directory):
+        with explained(self._directory.checkpoint):
             runner.save(self._run, seconds)
 
     def stop(self) -> None:
         """Let every task finish its piece and save it; what does not answer is given up."""
         if not all(future.done() for future in self._futures):
             with suppress(OSError):
-                (self._directory / STOP).touch()
+                self._directory.stop.touch()
             wait_for(self._futures, timeout=PATIENCE)
         for future in self._futures:
             future.cancel()
@@ -218,26 +224,26 @@ def advance_saved_chain(
     seconds: float,
 ) -> ChainStatus:
     """Take a chain from its checkpoint to the step ``target``, and save it there."""
-    place = Path(directory)
+    place = RunDirectory(directory)
     runner, _ = _load_runner(place, table, settings, index, run)
     runner.shorten_warm_up(n_warmup)
     if runner.step < target:
-        with explained(place):
-            runner.advance_to(target, (place / STOP).exists)
+        with explained(place.checkpoint):
+            runner.advance_to(target, place.stop.exists)
             runner.save(run, seconds)
     return runner.status
 
 
 def _load_runner(
-    directory: Path, table: str, settings: Settings, index: int, run: str
+    directory: RunDirectory, table: str, settings: Settings, index: int, run: str
 ) -> tuple[ChainRunner, float]:
-    runner = ChainRunner(open_view(directory / table), settings, index, directory)
+    runner = ChainRunner(open_view(directory.table(table)), settings, index, directory)
     return runner, runner.load(run)
 
 
-def _table_name(view: TableView) -> str:
-    """The directory of the table, by its content: a worker may remember the table of another."""
+def _digest(view: TableView) -> str:
+    """The name of a table by its content: a worker may remember the table of another."""
     digest = hashlib.sha256()
     for array in (view.candidates, view.dense, *view.ranked):
         digest.update(np.ascontiguousarray(array).data)
-    return f"table-{digest.hexdigest()[:16]}"
+    return digest.hexdigest()[:16]

@@ -9,6 +9,7 @@ leave out sets that a subset beats; for a posterior, all sets have to be there.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import file_digest
 from math import inf, isnan
 from pathlib import Path
 from typing import NamedTuple, TextIO
@@ -22,6 +23,9 @@ from outpoint.scores.base import FamilyScorer
 from outpoint.scores.families import Scores, binomial_table, count_subsets, size_offsets
 
 SUFFIX = ".jkl"
+
+DIGITS = 16
+"""Digits of the digest of a file that a score remembers."""
 
 
 class Family(NamedTuple):
@@ -107,15 +111,30 @@ class _Reader:
                     )
 
 
+def _digest(path: str) -> str:
+    """The beginning of the SHA-256 of a file; nothing if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file_digest(file, "sha256").hexdigest()[:DIGITS]
+    except OSError:
+        return ""
+
+
 @dataclass(frozen=True)
 class JklScore:
     """Local scores from a ``.jkl`` file, whatever computed them; natural logs, larger is better.
 
     The data only name the variables, which must be those of the file, in any order. Parent sets
-    that the file does not list cannot occur.
+    that the file does not list cannot occur. ``sha256``, the beginning of a digest of the file, is
+    found if it is not given; a file that has another one is refused.
     """
 
     path: str
+    sha256: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.sha256:
+            object.__setattr__(self, "sha256", _digest(self.path))
 
     @property
     def name(self) -> str:
@@ -124,6 +143,8 @@ class JklScore:
 
     def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> "JklScorer":
         """Read the file and number its variables like the columns of the data."""
+        if self.sha256 not in ("", _digest(self.path)):
+            raise DataError(f"{self.path} is not the file that it was: its content has changed.")
         scores = read_jkl(self.path)
         if different := sorted(scores.keys() ^ set(data.names)):
             where = "the file" if different[0] in scores else "the data"

@@ -128,8 +128,9 @@ def winners_outside(table: ScoreTable) -> Outside:
     outside = table.outside
     position = candidate_positions(table.candidates)
     keep = np.zeros(len(outside.score), dtype=np.bool_)
+    maxima = table.maxima
     run_chunked(
-        lambda begin, end: _mark_outside(outside, table.maxima, position, keep, begin, end),
+        lambda begin, end: _mark_outside(outside, maxima, position, keep, begin, end),
         table.n_nodes,
     )
     start = _kept_starts(outside, keep)

@@ -1,0 +1,64 @@
+"""Signals that end a run early: Ctrl-C, and those by which a system asks a process to end.
+
+Each raises KeyboardInterrupt, as Ctrl-C does. An exception that comes while Python collects garbage
+is lost there, so a signal is also remembered, and whoever works asks now and then.
+"""
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import current_thread, main_thread
+from types import FrameType
+from typing import Any
+
+ENDING = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+
+
+def interrupt(number: int, frame: FrameType | None) -> Any:
+    """A handler of signals that does what Ctrl-C does."""
+    raise KeyboardInterrupt
+
+
+def treat_as_interruption() -> None:
+    """Let all signals that would end this process interrupt it; ignored ones stay ignored."""
+    for number in ENDING:
+        if _would_end(number):
+            signal.signal(number, interrupt)
+
+
+@contextmanager
+def remembered_signals() -> Iterator[Callable[[], None]]:
+    """Inside, signals interrupt; gives a function that does it again if one has come before.
+
+    What somebody else has arranged for a signal stays as it is. Python allows only its main thread
+    to arrange anything.
+    """
+    received: list[int] = []
+
+    def remember(number: int, frame: FrameType | None) -> Any:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    def check() -> None:
+        if received:
+            raise KeyboardInterrupt
+
+    before = {}
+    if current_thread() is main_thread():
+        for number in filter(_would_end, ENDING):
+            before[number] = signal.signal(number, remember)
+    try:
+        yield check
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _would_end(number: int) -> bool:
+    """Whether nobody has arranged anything for a signal but Python and we."""
+    handler = signal.getsignal(number)
+    if number == signal.SIGINT:
+        return handler in (signal.default_int_handler, interrupt)
+    return handler in (signal.SIG_DFL, interrupt)

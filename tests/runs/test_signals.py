@@ -1,0 +1,156 @@
+"""Signals end a run as Ctrl-C does, wherever they come; nobody's other arrangements are touched."""
+
+import gc
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outpoint import signals
+from tests.runs.problems import differing, learn, python
+
+NUMBERS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+class AtStep:
+    """Does something once, when the chains have taken so many steps."""
+
+    def __init__(self, action: Callable[[], Any], step: int = 1500) -> None:
+        self._action: Callable[[], Any] | None = action
+        self._step = step
+
+    def __call__(self, progress: Any) -> None:
+        if self._action and progress.chains and progress.chains[0].step >= self._step:
+            action, self._action = self._action, None
+            action()
+
+
+@contextmanager
+def arranged(number: int, handler: Any) -> Iterator[None]:
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+def default(number: int) -> Any:
+    return signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+
+
+@pytest.mark.attack("a signal, in Python", "saved, continues to the same bytes")
+@pytest.mark.parametrize("number", NUMBERS)
+def test_in_python(number: int, tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> None:
+    learn("mcmc", tmp_path / "whole")
+    with arranged(number, default(number)):
+        send = AtStep(lambda: os.kill(os.getpid(), number))
+        posterior = learn("mcmc", tmp_path / "run", progress=send)
+        assert not posterior.is_complete
+        assert posterior.verdict.startswith("interrupted after ")
+        assert signal.getsignal(number) == default(number), "as it was"
+    assert learn("mcmc", tmp_path / "run").is_complete
+    assert differing(tmp_path / "whole", tmp_path / "run") == []
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_what_others_have_arranged_stays(number: int, short_rounds: pytest.MonkeyPatch) -> None:
+    """A handler of the user's is called; what is ignored, as by nohup, stays ignored."""
+    heard: list[int] = []
+    send = AtStep(lambda: os.kill(os.getpid(), number))
+    with arranged(number, lambda number, frame: heard.append(number)):
+        assert learn("mcmc", resume=False, progress=send).is_complete
+    assert heard == [number]
+    with arranged(number, signal.SIG_IGN):
+        send = AtStep(lambda: os.kill(os.getpid(), number))
+        assert learn("mcmc", resume=False, progress=send).is_complete
+        signals.treat_as_interruption()
+        assert signal.getsignal(number) == signal.SIG_IGN
+
+
+def test_in_another_thread(short_rounds: pytest.MonkeyPatch) -> None:
+    """Where Python allows no handlers, a run goes on without them."""
+    found: list[bool] = []
+    thread = threading.Thread(target=lambda: found.append(learn("mcmc", resume=False).is_complete))
+    thread.start()
+    thread.join()
+    assert found == [True]
+
+
+# Exceptions that get lost
+
+
+def lose_a_signal(number: int) -> None:
+    """Send a signal that arrives while Python collects garbage."""
+
+    def callback(phase: str, info: Any) -> None:
+        if phase == "start":
+            signal.raise_signal(number)
+
+    gc.callbacks.append(callback)
+    try:
+        gc.collect()
+    finally:
+        gc.callbacks.remove(callback)
+
+
+@pytest.mark.attack("a signal while Python collects garbage", "heeded all the same")
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("is_remembered", [True, False])
+def test_a_lost_exception(
+    number: int,
+    is_remembered: bool,
+    short_rounds: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """Python swallows the exception; without a memory of the signal the run would go on."""
+    lost: list[Any] = []
+    short_rounds.setattr(sys, "unraisablehook", lambda one: lost.append(one.exc_type))
+    if not is_remembered:
+
+        @contextmanager
+        def forgetful() -> Iterator[Callable[[], None]]:
+            with signals.remembered_signals():
+                yield lambda: None
+
+        short_rounds.setattr("outpoint.learning.remembered_signals", forgetful)
+    with arranged(number, default(number)):
+        send = AtStep(lambda: lose_a_signal(number))
+        posterior = learn("mcmc", tmp_path / "run", progress=send)
+    assert lost == [KeyboardInterrupt]
+    assert posterior.is_complete != is_remembered
+
+
+# At random moments
+
+
+@pytest.mark.parametrize("case", ["mcmc"])
+def test_some_signals(case: str, tmp_path: Path) -> None:
+    check_signals(tmp_path, case, n_signals=6, seed=1)
+
+
+@pytest.mark.long
+@pytest.mark.attack(
+    "SIGINT, SIGTERM and SIGHUP at random times", "ends at once, can be continued", times=60
+)
+@pytest.mark.parametrize("case", ["mcmc", "partition", "order until converged"])
+def test_many_signals(case: str, tmp_path: Path) -> None:
+    check_signals(tmp_path, case, n_signals=60, seed=2)
+
+
+def check_signals(place: Path, case: str, n_signals: int, seed: int) -> None:
+    """Of a run that would take hours; each signal ends it, and it goes on until the next one."""
+    job = {"case": case, "directory": str(place), "signals": n_signals, "seed": seed}
+    done = python("-m", "tests.runs.killing", json.dumps(job))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["codes"] == [130] * n_signals
+    assert found["steps"] == sorted(found["steps"]), "nothing is taken back"
+    assert found["steps"][-1] > found["steps"][0]
+    assert found["left"] == []
