@@ -3,12 +3,18 @@
 import os
 import shutil
 import signal
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
+from http.client import HTTPException
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -24,6 +30,7 @@ from tests.runs.problems import (
     NUMBERS,
     Stopwatch,
     differing,
+    environment,
     interrupt,
     learn,
     same_draws,
@@ -36,7 +43,12 @@ distributed = pytest.importorskip("distributed")
 def cluster() -> Iterator[Any]:
     """A scheduler and two worker processes, which know the program from the disk only."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        silence_logs=50,
     ) as local:
         yield local
 
@@ -211,13 +223,120 @@ def test_workers_that_cannot_see_the_directory(
         learn("partition", tmp_path / "run", seed=1234, structure_prior="fair", **engine)
 
 
-def test_no_scheduler(tmp_path: Path) -> None:
-    with pytest.raises(op.OptionError, match="no Dask scheduler answers at"):
-        learn("mcmc", tmp_path / "run", engine="dask", scheduler="nonsense://x")
+@pytest.mark.attack("an address without a Dask scheduler", "a sentence, in seconds", times=3)
+def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody listens, or somebody who is no scheduler and never says a word."""
+    monkeypatch.setattr("outpoint.runs.dask.CONNECTING", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        used = f"tcp://127.0.0.1:{mute.getsockname()[1]}"
+        for address in ("nonsense://x", "tcp://127.0.0.1:1", used):
+            with pytest.raises(op.OptionError, match="no Dask scheduler answers at"):
+                learn("mcmc", tmp_path / "run", engine="dask", scheduler=address)
+    assert list(tmp_path.iterdir()) == []
     with pytest.raises(op.OptionError, match="belongs to engine 'dask'"):
         learn("mcmc", tmp_path / "run", scheduler="tcp://x:1")
     with pytest.raises(op.OptionError, match="give a directory"):
         learn("mcmc", resume=False, engine="dask", scheduler="tcp://x:1")
+
+
+# Clusters that are lost
+
+
+def dask(*words: str) -> subprocess.Popen[bytes]:
+    """A process of Dask's command line."""
+    return subprocess.Popen(
+        [sys.executable, "-m", *words],
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+@pytest.fixture
+def scheduler() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A scheduler without workers, in a process of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
+    process = dask("distributed.cli.dask_scheduler", *words)
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            break
+        time.sleep(0.1)
+    yield f"tcp://127.0.0.1:{port}", process
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.attack("a Dask cluster without workers", "a sentence, in seconds")
+def test_no_workers(
+    scheduler: tuple[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("outpoint.runs.dask.PATIENCE", 1.0)
+    with pytest.raises(op.OptionError, match="has no workers: start some"):
+        learn("mcmc", tmp_path / "run", engine="dask", scheduler=scheduler[0], time=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.long
+@pytest.mark.attack("a Dask scheduler, or all workers, killed", "a sentence, can be continued")
+@pytest.mark.parametrize("victim", ["scheduler", "worker"])
+def test_a_lost_cluster(
+    victim: str,
+    scheduler: tuple[str, subprocess.Popen[bytes]],
+    tmp_path: Path,
+    short_rounds: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """In the middle of a run; the sentence is all that is said, and threads can go on."""
+    short_rounds.setattr("outpoint.runs.dask.PATIENCE", 3.0)
+    short_rounds.setattr(driving, "FIRST_ROUND", 1000)
+    address, process = scheduler
+    words = ["--nthreads", "1", "--no-dashboard", "--no-nanny"]
+    worker = dask("distributed.cli.dask_worker", address, *words)
+    options: dict[str, Any] = {"steps": 200_000, "draws": 500}
+
+    def kill(progress: Any) -> None:
+        if progress.chains and progress.chains[0].step > 5000:
+            (process if victim == "scheduler" else worker).kill()
+
+    try:
+        with pytest.raises(op.CheckpointError, match=r"no workers any more.* --resume"):
+            learn(
+                "partition",
+                tmp_path / "run",
+                **options,
+                engine="dask",
+                scheduler=address,
+                progress=kill,
+            )
+    finally:
+        worker.kill()
+        worker.wait()
+    assert "Traceback" not in capfd.readouterr().err
+    learn("partition", tmp_path / "run", **options)
+    learn("partition", tmp_path / "whole", **options)
+    assert differing(tmp_path / "whole", tmp_path / "run") == []
+
+
+def test_a_local_cluster_is_seen_from_here_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing listens to other machines, and there is no dashboard."""
+    psutil = pytest.importorskip("psutil")
+    monkeypatch.setattr("outpoint.runs.dask.n_threads", lambda: 1)
+    with dask_executor(None):
+        process = psutil.Process()
+        listening = [
+            place.laddr
+            for one in (process, *process.children(recursive=True))
+            for place in one.net_connections(kind="inet")
+            if place.status == "LISTEN"
+        ]
+        assert listening
+        assert {place.ip for place in listening} == {"127.0.0.1"}
+        for place in listening:
+            with pytest.raises((OSError, HTTPException)):
+                urlopen(f"http://127.0.0.1:{place.port}/status", timeout=2)
 
 
 # Tables
