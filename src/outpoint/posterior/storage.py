@@ -39,7 +39,7 @@ from outpoint.posterior.info import RunInfo
 from outpoint.posterior.posterior import Posterior
 from outpoint.posterior.sampled import SampledPosterior
 from outpoint.posterior.sealed import Content, opened, write_sealed
-from outpoint.runs import ChainRecord
+from outpoint.runs import ChainRecord, RunDirectory
 from outpoint.tables.parent_sets import ParentSets
 
 FORMAT = 4
@@ -123,8 +123,9 @@ def load(path: str | Path) -> Posterior:
     place = Path(path)
     seconds = None
     if place.is_dir():
-        seconds = _elapsed_seconds(place / "summary.json")
-        place = place / "posterior.nc"
+        run = RunDirectory(place)
+        seconds = _elapsed_seconds(run.summary)
+        place = place / run.posterior.name
     with opened(place) as content:
         _check_format(content, place)
         names = checks.checked_names(content.text("names"))
