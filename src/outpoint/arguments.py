@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,12 @@ def _as_json(value: Any) -> Any:
         return {"names": list(value.names), "edges": [list(edge) for edge in value.edges]}
     if isinstance(value, Mapping):
         return {
-            key: list(own) if isinstance(own, Iterable) else float(own)
+            key: list(own) if isinstance(own, Iterable) else _number(own)
             for key, own in value.items()
         }
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _number(value: Any) -> Any:
+    """A weight as a plain number; what is none is refused elsewhere."""
+    return float(value) if isinstance(value, Real) else value
