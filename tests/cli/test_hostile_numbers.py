@@ -22,14 +22,17 @@ LEARN: dict[str, tuple[list[str], str]] = {
     "warmup": (["--warmup", BIG], "warmup is at most 1,000,000,000,000"),
     "parents": (["--max-parents", BIG], "from 1 to 3 for 4 variables"),
     "candidates": (["--quiet", "--candidates", BIG], "n_candidates is at most 1,000,000,000,000"),
-    "no candidates": (["--quiet", "--candidates", "0"], "n_candidates is a whole number from 1"),
+    "no candidates": (["--quiet", "--candidates", "0"], "at least one candidate parent"),
     "no seed": (["--seed", "-" + BIG], "seed is a whole number from 0"),
     "time inf": (["--time", "inf"], "90s, 10m or 2h, not 'inf'"),
     "time nan": (["--time", "nan"], "90s, 10m or 2h, not 'nan'"),
     "time with an exponent": (["--time", "1e400"], "90s, 10m or 2h, not '1e400'"),
     "no time": (["--time", "0"], "positive"),
     "time beyond": (["--time", "9" * 400 + "s"], "at most 100 years"),
-    "sample size inf": (["asia", "--equivalent-sample-size", "inf"], "positive number"),
+    "sample size inf": (
+        ["asia", "--equivalent-sample-size", "inf"],
+        "positive equivalent sample size",
+    ),
     "levels": (["--discretize", "a:999999999"], "a"),
 }
 
