@@ -74,7 +74,9 @@ def resume_command(errors: str) -> str:
     return last.removeprefix(start)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+)
 def test_interrupted_and_continued(place: Path, number: signal.Signals) -> None:
     """No seed is given: the run remembers its own."""
     words = [*WORDS, "--out", "my run"]
