@@ -12,75 +12,89 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
-SOURCES = Path(__file__).parent.parent / "src"
-STAMP = Path("outpoint", "__pycache__", "kernels-of")
-WARM = STAMP.with_name("kernels-warm")
-KERNEL = re.compile(r"^@(kernel|inlined)\b", re.M)
-IMPORT = re.compile(r"^from (outpoint[\w.]*) import (\([^)]*\)|.*)", re.M)
+ROOT = Path(__file__).parent.parent
+STAMP = Path("__pycache__", "kernels-of")
+WARM = ROOT / "src" / STAMP.with_name("kernels-warm")
+KERNEL = re.compile(r"^@(kernel|inlined|numba\.njit)\b", re.M)
+IMPORT = re.compile(r"^from ((?:outpoint|tests)[\w.]*) import (\([^)]*\)|.*)", re.M)
 
-WARM_UP = """
+DATA = """
 import numpy as np
 import outpoint as op
 
 data = np.random.default_rng(0).normal(size=(40, 5))
+short = {"steps": 400, "chains": 2, "draws": 20, "seed": 1}
+"""
+WARM_UPS = (
+    """
+for method in ("mcmc", "partition", "partition+rev"):
+    op.learn(data, method=method, **short).diagnostics()
 many = np.random.default_rng(0).normal(size=(60, 22))
+op.learn(many, n_candidates=5, max_parents=3, **short)
+""",
+    """
 exact = op.learn(data, seed=1)
 exact.ancestor_probabilities, exact.causal_effects(), exact.dags()
+op.learn(data, score="bic", seed=1)
 op.learn("asia", seed=1)
-for method in ("partition", "partition+rev", "order", "structure", "structure+rev", "mcmc"):
-    op.learn(data, method=method, steps=400, chains=2, draws=20, seed=1).diagnostics()
-op.learn(many, n_candidates=5, max_parents=3, steps=400, chains=2, draws=20, seed=1)
+for method in ("order", "structure", "structure+rev"):
+    op.learn(data, method=method, **short)
 op.find_map(data, method="exact", seed=1)
+op.find_map(data, method="hill_climb", seed=1)
 for space in ("order", "partition"):
     op.find_map(data, method="search", space=space, runs=2, seed=1)
-op.find_map(data, method="hill_climb", seed=1)
-op.learn(data, score="bic", seed=1)
-"""
-"""Work that uses most of the kernels."""
+""",
+)
+"""Work that uses most of the kernels, in parts that have few kernels in common."""
 
 
-def imported(source: str, sources: Path) -> Iterator[Path]:
-    """Files of the package that a module imports from, the packages they are in included."""
+def imported(source: str, root: Path) -> Iterator[Path]:
+    """Files that a module imports from, the packages they are in included."""
     for module, names in IMPORT.findall(source):
-        place = sources.joinpath(*module.split("."))
+        place = root.joinpath(*([] if module.startswith("tests") else ["src"]), *module.split("."))
         members = [place, *(place / name for name in re.findall(r"\w+", names))]
         files = [member.with_suffix(".py") for member in members]
         yield from filter(Path.is_file, [*files, place / "__init__.py"])
 
 
-def kernel_sources(sources: Path = SOURCES) -> dict[Path, str]:
-    """Every file that compiled code depends on: those with kernels, and all that they import."""
-    texts = {path: path.read_text(encoding="utf-8") for path in sorted(sources.rglob("*.py"))}
+def kernel_sources(folder: str, root: Path = ROOT) -> dict[Path, str]:
+    """Files that kernels in ``folder`` depend on: those with kernels, and all that they import."""
+    texts = {path: path.read_text("utf-8") for path in sorted((root / folder).rglob("*.py"))}
     waiting = [path for path, text in texts.items() if KERNEL.search(text)]
-    found = set(waiting)
+    found: dict[Path, str] = {}
     while waiting:
-        new = set(imported(texts[waiting.pop()], sources)) - found
-        found |= new
-        waiting += new
-    return {path: text for path, text in texts.items() if path in found}
+        path = waiting.pop()
+        if path not in found:
+            found[path] = path.read_text("utf-8")
+            waiting += imported(found[path], root)
+    return found
 
 
-def forget_stale(sources: Path = SOURCES) -> None:
-    """Delete all compiled kernels unless they are those of the present sources."""
-    digest = sha256()
-    for path, text in kernel_sources(sources).items():
-        digest.update(f"{path.relative_to(sources)}\n{text}".encode())
-    stamp = sources / STAMP
-    if stamp.is_file() and stamp.read_text() == digest.hexdigest():
-        return
-    for compiled in sources.rglob("*.nb[ic]"):
-        compiled.unlink(missing_ok=True)
-    (sources / WARM).unlink(missing_ok=True)
-    stamp.parent.mkdir(exist_ok=True)
-    stamp.write_text(digest.hexdigest())
+def forget_stale(root: Path = ROOT) -> None:
+    """Delete compiled kernels, of the package or of the tests, whose sources have changed."""
+    for folder in ("src", "tests"):
+        digest = sha256()
+        for path, text in sorted(kernel_sources(folder, root).items()):
+            digest.update(f"{path.relative_to(root)}\n{text}".encode())
+        stamp = root / folder / STAMP
+        if stamp.is_file() and stamp.read_text() == digest.hexdigest():
+            continue
+        for compiled in (root / folder).rglob("*.nb[ic]"):
+            compiled.unlink(missing_ok=True)
+        stamp.parent.mkdir(exist_ok=True)
+        stamp.write_text(digest.hexdigest())
+        stamp.with_name(WARM.name).unlink(missing_ok=True)
 
 
-def compile_common(sources: Path = SOURCES) -> None:
+def compile_common() -> None:
     """Compile the kernels that most tests use, unless that was done since the sources changed."""
-    if not (sources / WARM).is_file():
+    if not WARM.is_file():
         print("compiling the kernels that the workers share ...", file=sys.stderr, flush=True)
-        subprocess.run([sys.executable, "-c", WARM_UP], check=True)
-        (sources / WARM).touch()
+        parts = [subprocess.Popen([sys.executable, "-c", DATA + work]) for work in WARM_UPS]
+        codes = [part.wait() for part in parts]
+        if any(codes):
+            raise RuntimeError("the kernels cannot be compiled: see the error above.")
+        WARM.touch()
 
 
 if __name__ == "__main__":

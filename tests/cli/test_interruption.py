@@ -75,7 +75,14 @@ def resume_command(errors: str) -> str:
 
 
 @pytest.mark.attack("a signal, on the command line", "saved, continues to the same bytes")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.long),
+        pytest.param(signal.SIGHUP, marks=pytest.mark.long),
+    ],
+)
 def test_interrupted_and_continued(place: Path, number: signal.Signals) -> None:
     """No seed is given: the run remembers its own."""
     words = [*WORDS, "--out", "my run"]

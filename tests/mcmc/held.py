@@ -262,7 +262,7 @@ ALL = (*SMALL, "four, one", "four, two", "four, limited")
 # Compiled steps
 
 
-@numba.njit
+@numba.njit(cache=True)
 def take_steps(view, start, kind, argument, power, work, trace, rng, layers, held):
     """One step from ``start``, again and again; returns whether the states stayed right.
 
@@ -353,7 +353,7 @@ class Stepper:
         }
 
 
-@numba.njit
+@numba.njit(cache=True)
 def score(view, state):
     return score_partition(view, state)
 

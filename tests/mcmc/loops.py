@@ -52,7 +52,7 @@ def make_state(layers: Layers, rng: np.random.Generator) -> PartitionState:
     return state
 
 
-@numba.njit
+@numba.njit(cache=True)
 def score(view, state):
     return score_partition(view, state)
 
@@ -72,7 +72,7 @@ def code_table(n: int) -> NDArray[np.int64]:
     return out
 
 
-@numba.njit
+@numba.njit(cache=True)
 def layer_code(state):
     n = state.order.size
     code = 0
@@ -81,7 +81,7 @@ def layer_code(state):
     return code
 
 
-@numba.njit
+@numba.njit(cache=True)
 def is_valid(state):
     """Whether order, layer and start describe the same partition."""
     n = state.order.size
@@ -100,12 +100,12 @@ def is_valid(state):
     return bool(np.all(seen == 1))
 
 
-@numba.njit
+@numba.njit(cache=True)
 def is_close(a, b):
     return a == b or abs(a - b) < 1e-12 * max(1.0, abs(a))
 
 
-@numba.njit
+@numba.njit(cache=True)
 def differs(a, b):
     """Whether two partitions differ in any array; log_tau to rounding."""
     n = a.order.size
@@ -122,7 +122,7 @@ def differs(a, b):
 # Proposals
 
 
-@numba.njit
+@numba.njit(cache=True)
 def propose(state, proposal, move, rng):
     if move == SPLIT_JOIN:
         return propose_split_join(state, proposal, rng)
@@ -133,12 +133,12 @@ def propose(state, proposal, move, rng):
     return propose_swap_adjacent(state, proposal, rng)
 
 
-@numba.njit
+@numba.njit(cache=True)
 def count_neighbours(state, move):
     return count_split_join(state) if move == SPLIT_JOIN else float(count_node_moves(state))
 
 
-@numba.njit
+@numba.njit(cache=True)
 def draw_proposals(view, state, move, rng, codes, log_ratios, changes, flaws):
     """Propose again and again from one scored state; code -1 says that there was no neighbour."""
     n = state.order.size
@@ -175,7 +175,7 @@ def draw_proposals(view, state, move, rng, codes, log_ratios, changes, flaws):
             flaws[draw] |= WRONG_CHANGE
 
 
-@numba.njit
+@numba.njit(cache=True)
 def draw_splits(state, rng, counts, sizes, log_ratios):
     """Count how often each node leaves the first layer; return whether all was valid."""
     n = state.order.size
@@ -195,7 +195,7 @@ def draw_splits(state, rng, counts, sizes, log_ratios):
 # Steps
 
 
-@numba.njit
+@numba.njit(cache=True)
 def count_moves(view, start, move, power, n_draws, rng, table, counts):
     """One Metropolis step from ``start``, again and again; returns whether log_tau stayed right."""
     n = start.order.size
@@ -213,7 +213,7 @@ def count_moves(view, start, move, power, n_draws, rng, table, counts):
     return fine
 
 
-@numba.njit
+@numba.njit(cache=True)
 def count_placements(view, start, node, power, n_draws, rng, table, counts, weights):
     """Place a node, again and again; ``weights`` are those of its last time.
 
@@ -249,7 +249,7 @@ def count_swaps(view, replicas, ladder, parity, n_draws, rng, counts, swap=swap_
     replicas.slot[:] = slot
 
 
-@numba.njit
+@numba.njit(cache=True)
 def count_fresh(n, sizes, n_draws, rng, table, counts):
     """Fresh partitions by their index; returns whether they were valid."""
     state = make_partition(n)
@@ -261,7 +261,7 @@ def count_fresh(n, sizes, n_draws, rng, table, counts):
     return fine
 
 
-@numba.njit
+@numba.njit(cache=True)
 def count_first_layers(n, sizes, n_draws, rng, by_size, by_node):
     """How large first layers are, and who is in them; returns whether partitions were valid."""
     state = make_partition(n)
@@ -278,7 +278,7 @@ def count_first_layers(n, sizes, n_draws, rng, by_size, by_node):
 # DAGs
 
 
-@numba.njit
+@numba.njit(cache=True)
 def set_dag(view, dag, masks):
     for v in range(masks.size):
         set_parents(view, dag, v, masks[v])
@@ -317,7 +317,7 @@ def dag_codes(view: TableView, possible: NDArray[np.bool_]) -> dict[int, int]:
     return out
 
 
-@numba.njit
+@numba.njit(cache=True)
 def dag_code(view, dag):
     code = np.int64(0)
     for v in range(dag.code.size):
@@ -325,7 +325,7 @@ def dag_code(view, dag):
     return code
 
 
-@numba.njit
+@numba.njit(cache=True)
 def is_consistent(view, dag):
     """Whether lists, masks and scores say the same."""
     for v in range(dag.code.size):
@@ -337,7 +337,7 @@ def is_consistent(view, dag):
     return True
 
 
-@numba.njit
+@numba.njit(cache=True)
 def draw_reversals(view, start, rng, codes):
     """One REV step from ``start``, again and again; returns whether the states stayed right."""
     n = start.code.size
@@ -353,7 +353,7 @@ def draw_reversals(view, start, rng, codes):
     return fine
 
 
-@numba.njit
+@numba.njit(cache=True)
 def draw_dags(view, state, rng, codes):
     """DAGs from one partition; returns whether they were consistent."""
     dag = make_dag(state.order.size, view.candidates.shape[1])
@@ -365,6 +365,6 @@ def draw_dags(view, state, rng, codes):
     return fine
 
 
-@numba.njit
+@numba.njit(cache=True)
 def layers_of(dag, layer):
     return find_layers(dag, layer)

@@ -25,6 +25,7 @@ from outpoint.mcmc.replicas import make_replicas, set_state
 from outpoint.tables import build_table
 from outpoint.tables.view import TableView, view_table
 from tests.exact.problems import random_scores
+from tests.grids import covering
 from tests.mcmc import crossing
 from tests.mcmc.chains import Chain, Recipe
 from tests.mcmc.crossing import (
@@ -80,8 +81,7 @@ def test_dags_of_a_replica_give_back_its_law(name, powers):
         np.testing.assert_allclose(summed, problem.law(power), rtol=1e-12)
 
 
-@pytest.mark.parametrize("powers", POWERS)
-@pytest.mark.parametrize("name", THREE)
+@pytest.mark.parametrize(("name", "powers"), covering(THREE, POWERS))
 def test_declared_exchanges_keep_the_product(name, powers):
     """On pairs of DAGs in balance, and on pairs of states, however often it is tried."""
     problem = crossing_target(name)
@@ -118,14 +118,12 @@ def test_tables_where_sets_are_held():
 # The compiled one
 
 
-@pytest.mark.parametrize("powers", POWERS)
-@pytest.mark.parametrize("name", THREE)
+@pytest.mark.parametrize(("name", "powers"), covering(THREE, POWERS))
 def test_compiled_exchanges(name, powers):
     check_crossings(crossing_target(name), Crossing(crossing_target(name), powers), 40, 4_000)
 
 
-@pytest.mark.parametrize("powers", POWERS[:2])
-@pytest.mark.parametrize("name", FOUR)
+@pytest.mark.parametrize(("name", "powers"), covering(FOUR, POWERS[:2]))
 def test_compiled_exchanges_of_four_nodes(name, powers):
     check_crossings(crossing_target(name), Crossing(crossing_target(name), powers), 8, 20_000)
 
@@ -179,7 +177,7 @@ def test_the_way_back_is_chosen_with_the_same_probability(n):
     assert n_parts > 1_000
 
 
-@numba.njit
+@numba.njit(cache=True)
 def draw_parts(view, first, second, scratch, rng, back, codes, steps):
     """Choose parts again and again; with ``back`` the part of the first draw is exchanged before.
 

@@ -181,7 +181,7 @@ def test_one_side_kept_where_the_other_closes_a_cycle(name):
     assert not is_compiled(wrong)
 
 
-@numba.njit
+@numba.njit(cache=True)
 def cross_through_cycles(view, replicas, power, upper, n_tries, work, rng):
     """Exchanges whatever was chosen, and never looks whether there is a cycle."""
     scratch = work.crossover
@@ -195,7 +195,7 @@ def cross_through_cycles(view, replicas, power, upper, n_tries, work, rng):
     return 0
 
 
-@numba.njit
+@numba.njit(cache=True)
 def cross_without_way_back(view, replicas, power, upper, n_tries, work, rng):
     """Leaves the DAGs exchanged where the replicas have been left as they were."""
     count = cross_over(view, replicas, power, upper, n_tries, work, rng)
@@ -206,14 +206,14 @@ def cross_without_way_back(view, replicas, power, upper, n_tries, work, rng):
     return count
 
 
-@numba.njit
+@numba.njit(cache=True)
 def cross_with_powers_exchanged(view, replicas, power, upper, n_tries, work, rng):
     other = power.copy()
     other[upper], other[upper + 1] = power[upper + 1], power[upper]
     return cross_over(view, replicas, other, upper, n_tries, work, rng)
 
 
-@numba.njit
+@numba.njit(cache=True)
 def cross_with_other_powers(view, replicas, power, upper, n_tries, work, rng):
     """Takes the powers of the pair before."""
     other = power.copy()
@@ -221,7 +221,7 @@ def cross_with_other_powers(view, replicas, power, upper, n_tries, work, rng):
     return cross_over(view, replicas, other, upper, n_tries, work, rng)
 
 
-@numba.njit
+@numba.njit(cache=True)
 def cross_forgetting_slots(view, replicas, power, upper, n_tries, work, rng):
     """Takes the row r for the state of replica r."""
     slot = replicas.slot.copy()

@@ -175,7 +175,7 @@ def test_swaps_without_the_penalty_do_not_keep_the_product():
         check_invariant(law, problem.swap_matrix(problem.log_weight, powers))
 
 
-@numba.njit
+@numba.njit(cache=True)
 def swap_without_the_penalty(view, replicas, ladder, parity, rng):
     slot, power, log_tau = replicas.slot, ladder.power, replicas.states.log_tau
     for upper in range(parity, slot.size - 1, 2):

@@ -63,7 +63,7 @@ def test_wrong_swaps_do_not_keep_the_product(wrong):
             check_sweep(law, steps, wrong(problem), parity)
 
 
-@numba.njit
+@numba.njit(cache=True)
 def swap_by(log_ratio, replicas, ladder, upper, rng):
     slot = replicas.slot
     ladder.attempts[upper] += 1
@@ -73,7 +73,7 @@ def swap_by(log_ratio, replicas, ladder, upper, rng):
         ladder.accepted[upper] += 1
 
 
-@numba.njit
+@numba.njit(cache=True)
 def swap_rightly(view, replicas, ladder, parity, rng):
     slot, power, log_tau = replicas.slot, ladder.power, replicas.states.log_tau
     for upper in range(parity, slot.size - 1, 2):
@@ -81,7 +81,7 @@ def swap_rightly(view, replicas, ladder, parity, rng):
         swap_by((power[upper] - power[upper + 1]) * gap, replicas, ladder, upper, rng)
 
 
-@numba.njit
+@numba.njit(cache=True)
 def swap_without_the_difference(view, replicas, ladder, parity, rng):
     slot, log_tau = replicas.slot, replicas.states.log_tau
     for upper in range(parity, slot.size - 1, 2):
@@ -89,7 +89,7 @@ def swap_without_the_difference(view, replicas, ladder, parity, rng):
         swap_by(gap, replicas, ladder, upper, rng)
 
 
-@numba.njit
+@numba.njit(cache=True)
 def swap_with_the_wrong_sign(view, replicas, ladder, parity, rng):
     slot, power, log_tau = replicas.slot, ladder.power, replicas.states.log_tau
     for upper in range(parity, slot.size - 1, 2):
@@ -97,7 +97,7 @@ def swap_with_the_wrong_sign(view, replicas, ladder, parity, rng):
         swap_by((power[upper + 1] - power[upper]) * gap, replicas, ladder, upper, rng)
 
 
-@numba.njit
+@numba.njit(cache=True)
 def swap_forgetting_slots(view, replicas, ladder, parity, rng):
     """Takes the row r for the state of replica r."""
     slot, power, log_tau = replicas.slot, ladder.power, replicas.states.log_tau
@@ -106,7 +106,7 @@ def swap_forgetting_slots(view, replicas, ladder, parity, rng):
         swap_by((power[upper] - power[upper + 1]) * gap, replicas, ladder, upper, rng)
 
 
-@numba.njit
+@numba.njit(cache=True)
 def swap_that_leaves_slots(view, replicas, ladder, parity, rng):
     """Decides rightly, and then changes nothing."""
     before = replicas.slot.copy()

@@ -159,7 +159,7 @@ def test_biased_law_of_three_nodes():
 # The compiled chain
 
 
-@numba.njit
+@numba.njit(cache=True)
 def follow(view, chain, moves, trace, n_steps, rng, places):
     """Single steps; keeps the order after each, returns whether sums and places stayed right."""
     n = chain.order.size

@@ -50,7 +50,7 @@ def test_declared_law_keeps_the_posterior(name):
         check_invariant(problem.law(), through_dags(problem, matrix))
 
 
-@numba.njit
+@numba.njit(cache=True)
 def draw_parents(view, start, node, rng, codes):
     n = start.n_parents.size
     dag = make_dag(n, start.parents.shape[1] - 1)

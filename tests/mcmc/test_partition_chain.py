@@ -324,7 +324,7 @@ def test_full_traces_are_not_overrun():
     assert trace.n_edge_sums[0] == 100
 
 
-@numba.njit
+@numba.njit(cache=True)
 def add_edges(trace, view, state):
     add_edges_given_partition(trace, view, state)
 

@@ -58,7 +58,7 @@ def test_weights_of_partitions_are_those_of_their_dags():
             np.testing.assert_allclose(total, problem.log_weight[x], rtol=1e-12)
 
 
-@numba.njit
+@numba.njit(cache=True)
 def count_accepted(log_target_ratio, log_proposal_ratio, n_draws, rng):
     count = 0
     for _ in range(n_draws):

@@ -120,7 +120,7 @@ def test_dags_from_partitions(name, n):
         check_counts(count_dags(problem, codes), law, FALSE_ALARM / len(chosen))
 
 
-@numba.njit
+@numba.njit(cache=True)
 def count_blocks(view, start, block, power, n_draws, work, trace, rng, table, counts):
     n = start.order.size
     state, full = make_partition(n), make_partition(n)

@@ -114,7 +114,7 @@ def agrees_with_the_count(swap: Callable[..., Any]) -> bool:
     return True
 
 
-@numba.njit
+@numba.njit(cache=True)
 def swap_slots(view, replicas, ladder, parity, rng):
     slot = replicas.slot
     for upper in range(parity, slot.size - 1, 2):
@@ -122,7 +122,7 @@ def swap_slots(view, replicas, ladder, parity, rng):
             slot[upper], slot[upper + 1] = slot[upper + 1], slot[upper]
 
 
-@numba.njit
+@numba.njit(cache=True)
 def count_half_trips(view, replicas, ladder, parity, rng):
     """Wrong: the way up counts, too."""
     swap_slots(view, replicas, ladder, parity, rng)
@@ -135,7 +135,7 @@ def count_half_trips(view, replicas, ladder, parity, rng):
     replicas.trip[cold] = GOING_UP
 
 
-@numba.njit
+@numba.njit(cache=True)
 def count_descents(view, replicas, ladder, parity, rng):
     """Wrong: a walker need not have begun at replica 0."""
     swap_slots(view, replicas, ladder, parity, rng)
@@ -145,7 +145,7 @@ def count_descents(view, replicas, ladder, parity, rng):
     replicas.trip[replicas.slot[0]] = GOING_UP
 
 
-@numba.njit
+@numba.njit(cache=True)
 def count_stays(view, replicas, ladder, parity, rng):
     """Wrong: a walker that stays at replica 0 is counted again and again."""
     swap_slots(view, replicas, ladder, parity, rng)
@@ -157,7 +157,7 @@ def count_stays(view, replicas, ladder, parity, rng):
         replicas.trip[replicas.slot[0]] = GOING_UP
 
 
-@numba.njit
+@numba.njit(cache=True)
 def follow_replicas(view, replicas, ladder, parity, rng):
     """Wrong: the mark stays with the replica and does not move with the walker."""
     swap_slots(view, replicas, ladder, parity, rng)

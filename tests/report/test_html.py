@@ -117,8 +117,13 @@ def test_ids_are_unique():
 # Content
 
 
-@pytest.mark.parametrize("posterior", [exact(5), sampled(5), sampled(5, chains=1), exact(2)])
-def test_every_kind_of_posterior_has_a_report(posterior, tmp_path):
+@pytest.mark.parametrize(
+    "make",
+    [lambda: exact(5), lambda: sampled(5), lambda: sampled(5, chains=1), lambda: exact(2)],
+    ids=["exact", "sampled", "single chain", "two nodes"],
+)
+def test_every_kind_of_posterior_has_a_report(make, tmp_path):
+    posterior = make()
     path = posterior.report(tmp_path / "new" / "report.html")
     page = path.read_text(encoding="utf-8")
     assert str(escape(posterior.verdict)) in page

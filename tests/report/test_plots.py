@@ -17,12 +17,12 @@ from outpoint.report.plots.best_scores import smooth
 from tests.report.posteriors import HOSTILE, exact, fabricated, sampled
 
 KINDS = {
-    "exact": exact(5),
-    "sampled": sampled(5),
-    "single chain": sampled(5, chains=1),
-    "two nodes": exact(2),
-    "sixty nodes": sampled(60, chains=2),
-    "two hundred nodes": fabricated(200),
+    "exact": lambda: exact(5),
+    "sampled": lambda: sampled(5),
+    "single chain": lambda: sampled(5, chains=1),
+    "two nodes": lambda: exact(2),
+    "thirty nodes": lambda: sampled(30, chains=2),
+    "two hundred nodes": lambda: fabricated(200),
 }
 SINGLE = [
     op.plots.traces,
@@ -51,7 +51,7 @@ def connections_of(ax):
 @pytest.mark.parametrize("plot", SINGLE, ids=lambda plot: plot.__name__)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_plot_draws_every_posterior(plot, kind):
-    ax = plot(KINDS[kind])
+    ax = plot(KINDS[kind]())
     assert len(as_svg(ax)) > 1000
     assert ax.has_data() or ax.texts
 
@@ -61,8 +61,8 @@ def test_given_axes_are_used_and_pyplot_is_left_alone(plot):
     import matplotlib.pyplot as plt
 
     ax = Figure().add_subplot()
-    assert plot(KINDS["exact"], ax=ax) is ax
-    assert plot(KINDS["exact"]) is not ax
+    assert plot(KINDS["exact"](), ax=ax) is ax
+    assert plot(KINDS["exact"]()) is not ax
     assert plt.get_fignums() == []
 
 
@@ -93,7 +93,7 @@ def test_importing_plots_does_not_import_matplotlib():
 
 @pytest.mark.parametrize("kind", ["exact", "sampled", "single chain"])
 def test_traces_are_the_log_scores(kind):
-    posterior = KINDS[kind]
+    posterior = KINDS[kind]()
     ax = op.plots.traces(posterior, reference=-123.0)
     scores = posterior.log_scores.to_numpy()
     for chain, expected in enumerate(scores):
@@ -107,18 +107,18 @@ def test_traces_are_the_log_scores(kind):
 
 
 def test_one_chain_of_several():
-    ax = op.plots.traces(KINDS["sampled"], chain=1)
+    ax = op.plots.traces(KINDS["sampled"](), chain=1)
     assert lines_of(ax, "chain 1")
     assert not lines_of(ax, "chain 0")
     with pytest.raises(op.OptionError, match="from 0 to 2"):
-        op.plots.traces(KINDS["sampled"], chain=3)
+        op.plots.traces(KINDS["sampled"](), chain=3)
 
 
 # Heat map
 
 
 def test_heat_map_shows_the_probabilities():
-    posterior = KINDS["exact"]
+    posterior = KINDS["exact"]()
     ax = op.plots.heatmap(posterior, order="data")
     np.testing.assert_allclose(ax.images[0].get_array(), posterior.edge_probabilities)
     assert [label.get_text() for label in ax.get_yticklabels()] == list(posterior.names)
@@ -129,7 +129,7 @@ def test_heat_map_shows_the_probabilities():
 
 
 def test_heat_map_sorted_by_causes():
-    posterior = KINDS["exact"]
+    posterior = KINDS["exact"]()
     ax = op.plots.heatmap(posterior)
     names = [label.get_text() for label in ax.get_yticklabels()]
     cells = np.asarray(ax.images[0].get_array())
@@ -138,8 +138,8 @@ def test_heat_map_sorted_by_causes():
 
 
 def test_heat_map_of_many_nodes_has_no_unreadable_labels():
-    assert len(op.plots.heatmap(KINDS["sixty nodes"]).get_xticklabels()) == 60
-    ax = op.plots.heatmap(KINDS["two hundred nodes"])
+    assert len(op.plots.heatmap(fabricated(60)).get_xticklabels()) == 60
+    ax = op.plots.heatmap(KINDS["two hundred nodes"]())
     assert not ax.get_xticklabels()
     assert "200 variables" in ax.get_xlabel()
 
@@ -191,7 +191,7 @@ def test_cpdag_view_has_arrows_only_where_compelled():
 
 def test_graph_refuses_a_threshold_that_is_no_probability():
     with pytest.raises(op.OptionError, match="from 0 to 1"):
-        op.plots.graph(KINDS["exact"], threshold=1.5)
+        op.plots.graph(KINDS["exact"](), threshold=1.5)
 
 
 # Concordance
@@ -226,9 +226,9 @@ def test_each_chain_against_the_others():
 @pytest.mark.parametrize("kind", ["exact", "single chain"])
 def test_concordance_needs_two_of_something(kind):
     with pytest.raises(op.OptionError, match="several chains"):
-        op.plots.concordance(KINDS[kind])
+        op.plots.concordance(KINDS[kind]())
     with pytest.raises(op.OptionError, match="different variables"):
-        op.plots.concordance(KINDS[kind], KINDS["two nodes"])
+        op.plots.concordance(KINDS[kind](), KINDS["two nodes"]())
 
 
 # Best scores

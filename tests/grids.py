@@ -1,0 +1,20 @@
+"""Grids of cases of which a few are always tested, and all of them in the long set."""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import pytest
+
+
+def covering(*axes: Sequence[Any]) -> list[Any]:
+    """All combinations of some axes; every value is in one that is not marked long."""
+    longest = max(map(len, axes))
+    always = {tuple(i % len(axis) for axis in axes) for i in range(longest)}
+    return [
+        pytest.param(
+            *(axis[i] for axis, i in zip(axes, places, strict=True)),
+            marks=() if places in always else pytest.mark.long,
+        )
+        for places in product(*(range(len(axis)) for axis in axes))
+    ]

@@ -1,0 +1,17 @@
+"""Every value of every axis is tested always, and every combination at length."""
+
+import pytest
+
+from tests.grids import covering
+
+
+@pytest.mark.parametrize("axes", [("abc", "xy"), ("ab", "xyz"), ("abcd", "xy", "123"), ("a", "x")])
+def test_covering(axes: tuple[str, ...]) -> None:
+    grid = covering(*axes)
+    size = 1
+    for axis in axes:
+        size *= len(axis)
+    assert len({case.values for case in grid}) == size
+    always = [case.values for case in grid if not case.marks]
+    assert len(always) == max(map(len, axes))
+    assert [set(values) for values in zip(*always, strict=True)] == [set(axis) for axis in axes]
