@@ -4,6 +4,7 @@ import io
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 
 import outpoint as op
+from outpoint.posterior import ExactPosterior
 from outpoint.report.consensus import count_features
 from outpoint.report.plots.autocorrelation import autocorrelate
 from outpoint.report.plots.best_scores import smooth
@@ -187,6 +189,15 @@ def test_cpdag_view_has_arrows_only_where_compelled():
     known = sum(max(share[a, b], share[b, a]) >= 0.75 for a, b in drawn)
     assert sum(isinstance(patch, Polygon) for patch in ax.patches) == known
     assert 0 < known < len(drawn)
+
+
+def test_rounding_may_make_a_connection_more_than_certain():
+    posterior = exact()
+    edges = np.zeros((5, 5))
+    edges[0, 1] = edges[1, 0] = 0.5 + 4e-16
+    solution = replace(posterior.solution, edges=edges)
+    axes = op.plots.graph(ExactPosterior(posterior.info, solution))
+    assert [patch.get_alpha() for patch in axes.patches if patch.get_gid() == "0-1"] == [1.0]
 
 
 def test_graph_refuses_a_threshold_that_is_no_probability():

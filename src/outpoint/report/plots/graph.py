@@ -53,7 +53,8 @@ def graph(
     if cpdag:
         features = count_features(posterior)
         forward = features.compelled + features.reversible / 2
-    _draw_connections(ax, layout, edges + edges.T, forward, threshold, mark_doubt=not cpdag)
+    connection = np.minimum(edges + edges.T, 1.0)  # rounding may exceed it
+    _draw_connections(ax, layout, connection, forward, threshold, mark_doubt=not cpdag)
     _draw_nodes(ax, layout, labels)
     _explain(ax, cpdag=cpdag)
     ax.set_xlim(-12, width + 12)
