@@ -39,7 +39,6 @@ from outpoint.scores import (
     resolve_knowledge,
     resolve_score,
 )
-from outpoint.scores.bge import BGeScorer
 from outpoint.signals import remembered_signals
 
 METHODS = ("auto", "exact", *SAMPLERS)
@@ -270,7 +269,8 @@ def _sum_over_all(
     solution = solve(table, lambda fraction: report(Progress(stage, fraction)))
     if options.out is not None:
         options.out.discard_checkpoint()  # of a run that is to be replaced
-    return ExactPosterior(info(), solution, _gaussian(model))
+    gaussian = GaussianModel.from_scorer(model.scorer, model.data.names)
+    return ExactPosterior(info(), solution, gaussian)
 
 
 def _sample(
@@ -292,16 +292,8 @@ def _sample(
         report(Progress("sampling", 0.0))
         own = None if candidates is None else {k: sorted(v) for k, v in candidates.items()}
         facts = {**model.facts, "given candidates": own}
-        return sample_posterior(
-            narrowed, model.prior, options, facts, info, report, pool, _gaussian(model)
-        )
-
-
-def _gaussian(model: Model) -> GaussianModel | None:
-    """What causal effects are computed from, for scores that have a Gaussian model behind them."""
-    if not isinstance(model.scorer, BGeScorer):
-        return None
-    return GaussianModel.from_scorer(model.scorer, model.data.names)
+        gaussian = GaussianModel.from_scorer(model.scorer, model.data.names)
+        return sample_posterior(narrowed, model.prior, options, facts, info, report, pool, gaussian)
 
 
 def log_score(

@@ -151,15 +151,15 @@ BAD_OPTIONS = {
     "sample size nan": (["asia", "--equivalent-sample-size", "nan"], ["positive", "nan"]),
     "sample size of bge": (
         ["--score", "bge", "--equivalent-sample-size", "1"],
-        ["--equivalent-sample-size belongs to the score bdeu"],
+        ["--equivalent-sample-size belongs to bdeu", "not to the score bge"],
     ),
     "raw units of bdeu": (
         ["asia", "--score", "bdeu", "--raw-units"],
-        ["--raw-units belongs to the score bge"],
+        ["--raw-units belongs to bge", "not to the score bdeu"],
     ),
     "both settings": (
         ["asia", "--equivalent-sample-size", "1", "--raw-units"],
-        ["--raw-units belongs to bge", "--equivalent-sample-size to bdeu"],
+        ["--raw-units belongs to bge", "not to the score bdeu"],
     ),
     "too many for exact": (["wide.csv", "--method", "exact"], ["40 variables", "22"]),
     "unknown option": (["--colour"], ["no such option", "--colour", "learn --help"]),

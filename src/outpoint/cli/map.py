@@ -128,10 +128,10 @@ def _print_result(result: "MapResult", data: "Dataset", chosen: object, out: Pat
     from outpoint.cli.summary import describe_data, make_console, print_line
     from outpoint.cli.text import printable
     from outpoint.posterior.info import describe_limit
-    from outpoint.report.facts import SCORE_NAMES
+    from outpoint.registry import score_title
 
     console = make_console()
-    score = SCORE_NAMES.get(result.score, result.score)
+    score = score_title(result.score)
     limit = describe_limit(result.max_parents, data.n_nodes)
     how = f"{result.method} over {result.space}s" if result.space else result.method
     compelled = set(result.cpdag.directed)

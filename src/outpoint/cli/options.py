@@ -12,14 +12,18 @@ import typer
 
 from outpoint.cli.groups import Group
 from outpoint.errors import OptionError
+from outpoint.registry import list_scores
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset
+    from outpoint.scores import LocalScore
 
 MODEL = "Model"
 KNOWLEDGE = "Background knowledge"
 OUTPUT = "Output"
 MACHINE = "Machine"
+FLAGS = {"standardize": "--raw-units", "equivalent_sample_size": "--equivalent-sample-size"}
+"""Settings of scores, and the options that change them."""
 
 Data = Annotated[
     str,
@@ -47,8 +51,7 @@ Score = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="auto, bge (continuous), bdeu (categorical), bic (either kind), or a file of local "
-        "scores (.jkl).",
+        help=f"auto (by the kinds of columns), {list_scores()}, or a file of local scores (.jkl).",
         rich_help_panel=MODEL,
     ),
 ]
@@ -76,7 +79,8 @@ RawUnits = Annotated[
     bool,
     typer.Option(
         "--raw-units",
-        help="BGe: take the columns as they are, as the paper does, instead of standardising them.",
+        help="Take continuous columns as they are, as the paper does, instead of standardising "
+        "them.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -84,7 +88,7 @@ EquivalentSampleSize = Annotated[
     float | None,
     typer.Option(
         metavar="NUMBER",
-        help="BDeu: weight of the prior, in observations (default 1).",
+        help="Categorical columns: weight of the prior, in observations (default 1).",
         rich_help_panel=MODEL,
     ),
 ]
@@ -179,21 +183,26 @@ def parse_group(text: str, what: str = "a tier") -> list[str]:
     return group
 
 
-def parse_score(name: str, raw_units: bool, equivalent_sample_size: float | None) -> Any:
-    """A score by name, or with its settings where some are given."""
-    from outpoint.scores import BDeu, BGe
+def parse_score(
+    name: str, data: "Dataset", raw_units: bool, equivalent_sample_size: float | None
+) -> "LocalScore":
+    """The score that a name means for these data, with the settings that were given."""
+    from outpoint.data.wording import enumerate_items
+    from outpoint.scores import resolve_score, scores_with
 
-    if raw_units and equivalent_sample_size is not None:
-        raise OptionError("--raw-units belongs to bge, --equivalent-sample-size to bdeu.")
+    settings: dict[str, Any] = {}
     if raw_units:
-        if name not in ("auto", "bge"):
-            raise OptionError(f"--raw-units belongs to the score bge, not {name}.")
-        return BGe(standardize=False)
+        settings["standardize"] = False
     if equivalent_sample_size is not None:
-        if name not in ("auto", "bdeu"):
-            raise OptionError(f"--equivalent-sample-size belongs to the score bdeu, not {name}.")
-        return BDeu(equivalent_sample_size=equivalent_sample_size)
-    return name
+        settings["equivalent_sample_size"] = equivalent_sample_size
+    chosen = resolve_score(name, data)
+    for setting in settings:
+        if chosen.name not in (able := scores_with(setting)):
+            raise OptionError(
+                f"{FLAGS[setting]} belongs to {enumerate_items(able, ' and ')}, not to the score "
+                f"{chosen.name}."
+            )
+    return resolve_score(name, data, **settings) if settings else chosen
 
 
 class ModelOptions(dict[str, Any]):
@@ -202,7 +211,9 @@ class ModelOptions(dict[str, Any]):
     def arguments(self, data: "Dataset") -> dict[str, Any]:
         """The same as the Python interface takes them."""
         return {
-            "score": parse_score(self["score"], self["raw_units"], self["equivalent_sample_size"]),
+            "score": parse_score(
+                self["score"], data, self["raw_units"], self["equivalent_sample_size"]
+            ),
             "structure_prior": self["structure_prior"],
             "knowledge": self["knowledge"],
             "edge_prior": self["edge_prior"],

@@ -35,13 +35,12 @@ def score(
     from outpoint.cli.summary import describe_data, make_console, print_line
     from outpoint.graphs import Dag
     from outpoint.learning import log_score
-    from outpoint.report.facts import SCORE_NAMES
-    from outpoint.scores import resolve_score
+    from outpoint.registry import score_title
 
     dataset = reading.load(data)
     dag = read_graph(graph, dataset.names)
     modelled = model.arguments(dataset)
-    chosen = modelled["score"] = resolve_score(modelled["score"], dataset)
+    chosen = modelled["score"]
     found = log_score(dataset, dag, **modelled)
     empty = log_score(dataset, Dag.empty(dataset.names), **modelled)
     if json:
@@ -62,7 +61,7 @@ def score(
         console = make_console()
         print_line(console, "Data", describe_data(dataset, chosen))
         print_line(console, "Graph", f"{graph}: {dag.n_nodes} nodes, {dag.n_edges} edges")
-        name = SCORE_NAMES.get(chosen.name, chosen.name)
+        name = score_title(chosen.name)
         excluded = ": the knowledge excludes this DAG" if found == -math.inf else ""
         print_line(console, "Score", f"{name}, log score {found:.4f}{excluded}")
         print_line(

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from outpoint.errors import GraphError, OptionError, TooLargeError
 from outpoint.posterior.effect_draws import add_effects
-from outpoint.scores.bge import BGeScorer
+from outpoint.scores import FamilyScorer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,16 +66,17 @@ class GaussianModel:
     standardized: bool
 
     @classmethod
-    def from_scorer(cls, scorer: Any, names: Iterable[str]) -> GaussianModel:
-        """The model behind a bound BGe score."""
-        if not isinstance(scorer, BGeScorer):
-            raise OptionError(NEEDS_BGE)
+    def from_scorer(cls, scorer: FamilyScorer, names: Iterable[str]) -> GaussianModel | None:
+        """The model behind a bound score; None if it is not linear and Gaussian."""
+        found = scorer.gaussian
+        if found is None:
+            return None
         return cls(
             tuple(names),
-            _factor(*scorer.posterior_matrix),
-            scorer.degrees_of_freedom,
-            scorer.column_scales,
-            scorer.standardized,
+            _factor(found.scatter, found.shift),
+            found.degrees_of_freedom,
+            found.scales,
+            found.standardized,
         )
 
     @property

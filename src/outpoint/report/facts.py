@@ -9,6 +9,7 @@ import numpy as np
 
 from outpoint.posterior import Posterior, SampledPosterior
 from outpoint.posterior.info import describe_knowledge, describe_score
+from outpoint.registry import score_title
 from outpoint.report.answers import LEAST_DRAWS, RankedDag
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 Facts = list[tuple[str, str]]
 Rows = list[list[str]]
 
-SCORE_NAMES = {"bge": "BGe", "bdeu": "BDeu", "bic": "BIC"}
 PRIORS = {
     "uniform": "uniform: every DAG is as probable as any other",
     "fair": "fair: every number of parents is as probable as any other",
@@ -67,7 +67,7 @@ def list_grounds(posterior: Posterior) -> Facts:
 
 def _describe_score(posterior: Posterior) -> str:
     """The score and, where it depends on them, the units of the columns."""
-    name = SCORE_NAMES.get(posterior.info.score, posterior.info.score)
+    name = score_title(posterior.info.score)
     if posterior.model is None:
         return name
     if posterior.model.standardized:

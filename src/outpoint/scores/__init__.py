@@ -1,18 +1,25 @@
 """Local scores: what the data and the prior say about one node and its parents."""
 
+from dataclasses import fields
+from typing import Any
+
+from outpoint import registry
 from outpoint.data import Dataset
 from outpoint.errors import OptionError
-from outpoint.scores.base import FamilyScorer, LocalScore, SetScorer
+from outpoint.scores.base import FamilyScorer, GaussianPosterior, LocalScore, SetScorer
 from outpoint.scores.bdeu import BDeu
-from outpoint.scores.bge import BGe, note_units
+from outpoint.scores.bge import BGe
 from outpoint.scores.bic import BIC
 from outpoint.scores.checks import refuse_mixture
 from outpoint.scores.custom import CustomScore
+from outpoint.scores.gaussian import note_units
 from outpoint.scores.jkl import SUFFIX, JklScore, read_jkl
 from outpoint.scores.knowledge import Knowledge, resolve_knowledge
 from outpoint.scores.prior import STRUCTURE_PRIORS, StructurePrior, build_prior
 
-SCORES = {"bge": BGe, "bdeu": BDeu, "bic": BIC}
+SCORES: dict[str, Any] = {
+    name: globals()[entry.class_name] for name, entry in registry.SCORES.items()
+}
 """Scores that can be chosen by name."""
 
 
@@ -20,28 +27,35 @@ Score = str | LocalScore
 """A score as it may be given: a name, "auto", the path of a .jkl file, or an object."""
 
 
-def resolve_score(score: Score, data: Dataset) -> LocalScore:
-    """The score object meant by a name, "auto" (by the kind of data), a .jkl file, or itself."""
+def resolve_score(score: Score, data: Dataset, **settings: Any) -> LocalScore:
+    """The score object meant by a name, "auto" (by the kind of data), a .jkl file, or itself.
+
+    ``settings`` are given to the score that a name stands for.
+    """
     if not isinstance(score, str):
         if isinstance(score, type) or not hasattr(score, "bind"):
-            raise OptionError(
-                f"a score is a name, BGe(), BDeu(), BIC() or CustomScore(fn), not {score!r}."
-            )
+            objects = ", ".join(f"{entry.class_name}()" for entry in registry.SCORES.values())
+            raise OptionError(f"a score is a name, {objects} or CustomScore(fn), not {score!r}.")
         return score
-    if score == "auto":
-        return _score_for(data)
     if score.lower().endswith(SUFFIX):
         return JklScore(score)
-    if score not in SCORES:
+    name = _name_for(data) if score == "auto" else score
+    if name not in SCORES:
         raise OptionError(
             f"unknown score {score!r}: choose one of auto, {', '.join(SCORES)}, or a .jkl file."
         )
-    return SCORES[score]()
+    made: LocalScore = SCORES[name](**settings)
+    return made
 
 
-def _score_for(data: Dataset) -> LocalScore:
+def scores_with(setting: str) -> list[str]:
+    """The names of the scores that have this setting."""
+    return [name for name, kind in SCORES.items() if setting in {own.name for own in fields(kind)}]
+
+
+def _name_for(data: Dataset) -> str:
     refuse_mixture(data, "no built-in score covers columns of both kinds")
-    return BGe() if data.is_continuous else BDeu()
+    return "bge" if data.is_continuous else "bdeu"
 
 
 __all__ = [
@@ -52,6 +66,7 @@ __all__ = [
     "BGe",
     "CustomScore",
     "FamilyScorer",
+    "GaussianPosterior",
     "JklScore",
     "Knowledge",
     "LocalScore",
@@ -63,4 +78,5 @@ __all__ = [
     "read_jkl",
     "resolve_knowledge",
     "resolve_score",
+    "scores_with",
 ]

@@ -2,12 +2,12 @@
 
 A score object (``BGe()``, ``BDeu()``, ``CustomScore(fn)``) holds settings only. Bound to data it
 gives a :class:`FamilyScorer`, the one thing the rest of the package asks for numbers. To add a
-score write both, and name it in ``outpoint.scores.SCORES``.
+score write both, and name it in ``outpoint.registry.SCORES``.
 """
 
 from abc import ABC, abstractmethod
 from concurrent.futures import Executor
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +41,32 @@ class LocalScore(Protocol):
         ...
 
 
+class GaussianPosterior(NamedTuple):
+    """What data say about the parameters of linear Gaussian DAGs: an inverse Wishart law.
+
+    Its matrix is R = ``scatter`` + ``shift`` ``shift``', over columns; ``owner`` has the node of
+    each. ``degrees_of_freedom`` are those on no column, each column of a set adds one. ``scales``
+    are the standard deviations of the nodes' columns in the units of the data (1 for a constant
+    one); ``standardized`` tells whether R is that of columns divided by them.
+    """
+
+    scatter: Scores
+    shift: Scores
+    degrees_of_freedom: float
+    owner: NDArray[np.int64]
+    scales: Scores
+    standardized: bool
+
+
 class FamilyScorer(ABC):
-    """Log scores of families for one data set."""
+    """Log scores of families for one data set.
+
+    ``gaussian`` is there if the score is the marginal likelihood of a linear Gaussian model: causal
+    effects are computed from it.
+    """
 
     n_nodes: int
+    gaussian: GaussianPosterior | None = None
 
     @abstractmethod
     def families(self, child: int, parents: NDArray[np.integer]) -> Scores:
@@ -60,10 +82,13 @@ class FamilyScorer(ABC):
         offsets = size_offsets(n - 1, max_parents)
         for size in range(max_parents + 1):
             others = subsets_of_size(n - 1, size)
-            parents = [others + (others >= child) for child in range(n)]
-            scored = (map if pool is None else pool.map)(self.families, range(n), parents)
-            for child, scores in enumerate(scored):
-                out[child, offsets[size] : offsets[size + 1]] = scores
+            tasks = [(child, i) for child in range(n) for i in range(0, len(others), PART)]
+            children = [child for child, _ in tasks]
+            parents = [others[i : i + PART] + (others[i : i + PART] >= child) for child, i in tasks]
+            scored = (map if pool is None else pool.map)(self.families, children, parents)
+            for (child, i), scores in zip(tasks, scored, strict=True):
+                start = offsets[size] + i
+                out[child, start : start + len(scores)] = scores
         return out
 
 

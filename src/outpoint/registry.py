@@ -1,0 +1,31 @@
+"""The scores that can be chosen by name, said without importing any: help, lists and titles.
+
+The class that a line names is one of ``outpoint.scores``; what it computes stands in its own file.
+"""
+
+from typing import NamedTuple
+
+
+class ScoreEntry(NamedTuple):
+    """The class of a score, and the columns it is for."""
+
+    class_name: str
+    suits: str
+
+
+SCORES = {
+    "bge": ScoreEntry("BGe", "continuous"),
+    "bdeu": ScoreEntry("BDeu", "categorical"),
+    "bic": ScoreEntry("BIC", "either kind"),
+}
+"""Scores by their names, on the command line, in Python and in results."""
+
+
+def list_scores() -> str:
+    """All names with what they are for, as in the help of commands."""
+    return ", ".join(f"{name} ({entry.suits})" for name, entry in SCORES.items())
+
+
+def score_title(name: str) -> str:
+    """The score as people write it; other scores keep the name they give themselves."""
+    return SCORES[name].class_name if name in SCORES else name
