@@ -196,6 +196,119 @@ def bdeu_family_score(
     return fsum(terms)
 
 
+def gaussian_log_likelihood(
+    values: NDArray[np.float64], alpha_mu: float, freedom: float, t0: NDArray[np.float64]
+) -> float:
+    """Log marginal likelihood of rows under a normal-Wishart prior with mean 0, row by row.
+
+    ``freedom`` are the degrees of freedom on these columns. Each row is predicted from those before
+    it by a multivariate t distribution, and then updates mean and scale matrix.
+    """
+    size = values.shape[1]
+    mean, scale = np.zeros(size), np.array(t0, dtype=np.float64)
+    weight, total = alpha_mu, 0.0
+    for row in values:
+        nu = freedom - size + 1
+        shape = scale * (weight + 1) / (weight * nu)
+        gap = row - mean
+        distance = float(gap @ np.linalg.solve(shape, gap)) if size else 0.0
+        total += lgamma((nu + size) / 2) - lgamma(nu / 2) - size / 2 * log(nu * pi)
+        total -= float(np.linalg.slogdet(shape)[1]) / 2
+        total -= (nu + size) / 2 * log(1 + distance / nu)
+        scale += weight / (weight + 1) * np.outer(gap, gap)
+        mean += gap / (weight + 1)
+        weight, freedom = weight + 1, freedom + 1
+    return total
+
+
+def blocks_family_score(
+    values: NDArray[np.float64],
+    cardinalities: Sequence[int],
+    child: int,
+    parents: Sequence[int],
+    alpha_mu: float = 1.0,
+    alpha_w: float | None = None,
+    left_out: int = 0,
+    shape: Callable[[int], NDArray[np.float64]] | None = None,
+) -> float:
+    """Blocks of columns, with the indicators of all levels but one (``left_out``) as columns.
+
+    A cardinality of 0 is that of a continuous column, whose values are taken as they are. ``shape``
+    gives T0 / t of the indicators of a variable: by default their covariance where all levels are
+    equally frequent. Densities of the package's contrasts differ from those of the indicators
+    by the factor r^(-r/2) in every row.
+    """
+    n_obs = len(values)
+    sizes = [1 if r == 0 else r - 1 for r in cardinalities]
+    m = sum(sizes)
+    alpha_w = m + alpha_mu + 1 if alpha_w is None else alpha_w
+    t = alpha_mu * (alpha_w - m - 1) / (alpha_mu + 1)
+    shape = shape or (lambda r: (np.eye(r - 1) - 1 / r) / r)
+
+    def total(nodes: Sequence[int]) -> float:
+        columns, t0, change = [np.zeros((n_obs, 0))], [], 0.0
+        for v in nodes:
+            r = cardinalities[v]
+            if r == 0:
+                columns.append(values[:, [v]])
+                t0.append(t * np.eye(1))
+            else:
+                levels = [k for k in range(r) if k != left_out % r]
+                indicators = (values[:, [v]] == levels).astype(np.float64)
+                columns.append(indicators - indicators.mean(axis=0))
+                t0.append(t * shape(r))
+                change -= n_obs * r / 2 * log(r)
+        block = np.hstack(columns)
+        size = block.shape[1]
+        matrix, at = np.zeros((size, size)), 0
+        for part in t0:
+            matrix[at : at + len(part), at : at + len(part)] = part
+            at += len(part)
+        return change + gaussian_log_likelihood(block, alpha_mu, alpha_w - m + size, matrix)
+
+    return total([*parents, child]) - total(parents)
+
+
+def conditional_gaussian_family_score(
+    values: NDArray[np.float64],
+    cardinalities: Sequence[int],
+    child: int,
+    parents: Sequence[int],
+    alpha_mu: float = 1.0,
+    alpha_w: float | None = None,
+    ess: float = 1.0,
+) -> float:
+    """Row by row: shares of levels with prior counts, regressions for each state of parents."""
+    inside = [u for u in parents if cardinalities[u] == 0]
+    outside = [u for u in parents if cardinalities[u] > 0]
+    if cardinalities[child] > 0:
+        if inside:
+            return -inf
+        cells = prod(cardinalities[u] for u in outside) * cardinalities[child]
+        seen: Counter[tuple[float, ...]] = Counter()
+        total = 0.0
+        for row in values.tolist():
+            state = tuple(row[u] for u in outside)
+            prior = ess / cells
+            total += log(seen[*state, row[child]] + prior)
+            total -= log(seen[state] + prior * cardinalities[child])
+            seen[*state, row[child]] += 1
+            seen[state] += 1
+        return total
+    n = sum(r == 0 for r in cardinalities)
+    alpha_w = n + alpha_mu + 1 if alpha_w is None else alpha_w
+    t = alpha_mu * (alpha_w - n - 1) / (alpha_mu + 1)
+    score = 0.0
+    for state in {tuple(row) for row in values[:, outside].tolist()}:
+        rows = values[(values[:, outside] == state).all(axis=1)]
+        for columns, sign in (([*inside, child], 1), (inside, -1)):
+            freedom = alpha_w - n + len(columns)
+            score += sign * gaussian_log_likelihood(
+                rows[:, columns], alpha_mu, freedom, t * np.eye(len(columns))
+            )
+    return score
+
+
 def gaussian_bic_family_score(
     values: NDArray[np.float64], child: int, parents: Sequence[int], penalty: float = 1.0
 ) -> float:

@@ -48,7 +48,17 @@ if TYPE_CHECKING:
         read_edges,
     )
     from outpoint.report import plots
-    from outpoint.scores import BIC, BDeu, BGe, CustomScore, JklScore, Knowledge, read_jkl
+    from outpoint.scores import (
+        BIC,
+        BDeu,
+        BGe,
+        Blocks,
+        ConditionalGaussian,
+        CustomScore,
+        JklScore,
+        Knowledge,
+        read_jkl,
+    )
     from outpoint.tables import write_jkl
 
 _HOMES = {
@@ -86,7 +96,17 @@ _HOMES = {
         "load",
         "read_edges",
     ),
-    "outpoint.scores": ("BIC", "BDeu", "BGe", "CustomScore", "JklScore", "Knowledge", "read_jkl"),
+    "outpoint.scores": (
+        "BIC",
+        "BDeu",
+        "BGe",
+        "Blocks",
+        "ConditionalGaussian",
+        "CustomScore",
+        "JklScore",
+        "Knowledge",
+        "read_jkl",
+    ),
     "outpoint.tables": ("write_jkl",),
 }
 _MODULES = {"datasets": "outpoint.data.bundled", "plots": "outpoint.report.plots"}
@@ -96,7 +116,9 @@ __all__ = [
     "BIC",
     "BDeu",
     "BGe",
+    "Blocks",
     "CheckpointError",
+    "ConditionalGaussian",
     "ConsensusWarning",
     "Cpdag",
     "CustomScore",

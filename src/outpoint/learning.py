@@ -99,7 +99,8 @@ def learn(
         A path, a pandas or polars DataFrame, a 2-D array, a :class:`Dataset`, or the name of a
         bundled data set.
     score
-        ``"auto"`` (by the kind of data), ``"bge"``, ``"bdeu"``, or a score object such as
+        ``"auto"`` (by the kinds of the columns), ``"bge"`` (continuous), ``"bdeu"`` (categorical),
+        ``"blocks"`` or ``"conditional-gaussian"`` (both), ``"bic"``, or a score object such as
         ``BGe(alpha_mu=0.1)`` or ``CustomScore(function)``.
     method
         ``"exact"``: the posterior itself, for up to about 20 variables. ``"mcmc"``: our sampler.

@@ -16,6 +16,10 @@ class ScoreEntry(NamedTuple):
 SCORES = {
     "bge": ScoreEntry("BGe", "continuous"),
     "bdeu": ScoreEntry("BDeu", "categorical"),
+    "blocks": ScoreEntry("Blocks", "both kinds"),
+    "conditional-gaussian": ScoreEntry(
+        "ConditionalGaussian", "both kinds, no edges from continuous to categorical"
+    ),
     "bic": ScoreEntry("BIC", "either kind"),
 }
 """Scores by their names, on the command line, in Python and in results."""

@@ -10,7 +10,6 @@ from tests.cli.conftest import NUMBERS, Run, listing, table
 WIDE = table(",".join(f"v{i}" for i in range(40)), np.random.default_rng(1).normal(size=(50, 40)))
 TWICE = np.column_stack([NUMBERS, NUMBERS[:, 2]])
 CONSTANT = np.column_stack([NUMBERS, np.full(30, 2.5)])
-MIXED = "x,y,z\n" + "".join(f"{i / 7:.3f},{'uvw'[i % 3]},{i % 2}\n" for i in range(12))
 
 # the content of the file, then fragments that the message must contain
 BAD_FILES: dict[str, tuple[str | bytes, list[str]]] = {
@@ -42,7 +41,6 @@ BAD_FILES: dict[str, tuple[str | bytes, list[str]]] = {
         ["'id' holds a different value in every row", "'day' holds dates", "--drop id,day"],
     ),
     "binary": (bytes(range(128)) * 3, ["bad.csv", "not a text file"]),
-    "mixed": (MIXED, ["'x'", "'y' and 'z'", "--continuous z", "--discretize", "--drop x"]),
     "short row": ("a,b\n1.5,2\n3\n", ["Line 3", "1 field", "the header has 2"]),
     "long row": ("a,b\n1.5,2\n3,4,5\n", ["Line 3", "3 fields", "the header has 2"]),
     "no header": ("1.5,2\n3,4\n", ["header row", "names"]),

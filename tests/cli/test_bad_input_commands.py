@@ -155,7 +155,7 @@ BAD_WORDS = {
     "simulate --nodes 3 --max-parents -1": "max_parents",
     "simulate --nodes 3 --coefficient nan": "finite",
     "simulate --nodes 3 --coefficient inf": "finite",
-    "simulate --nodes 3 --kind magic": "gaussian or categorical, not 'magic'",
+    "simulate --nodes 3 --kind magic": "gaussian, categorical or mixed, not 'magic'",
     "simulate --nodes 3 --law magic": "'magic'",
     "simulate --nodes 3 --law erdos_renyi": "needs an --edge-probability from 0 to 1",
     "simulate --nodes 3 --law erdos_renyi --edge-probability 2": "--edge-probability from 0 to 1",

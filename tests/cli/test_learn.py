@@ -295,9 +295,9 @@ def test_kinds_of_columns(run: Run) -> None:
     assert learn_json(run, "codes.csv", "--continuous", "a,b", "--continuous", "c,d")["score"] == (
         "bge"
     )
-    mixed = run("learn", "codes.csv", "--continuous", "c")
-    assert mixed.code == 2
-    assert "continuous columns ('c')" in mixed.err
+    assert learn_json(run, "codes.csv", "--continuous", "c")["score"] == "blocks"
+    other = learn_json(run, "codes.csv", "--continuous", "c", "--score", "conditional-gaussian")
+    assert other["score_settings"] == "ConditionalGaussian()"
     Path("codes.csv").write_text(table('"a,b",b,c,d', rows=codes))
     assert run("learn", "codes.csv", "--continuous", '"a,b",b,c,d').code == 0
 

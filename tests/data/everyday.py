@@ -161,8 +161,8 @@ CASES = [
     Case(
         "Likert items beside a measurement",
         rows("q1,q2,x", likert, lambda i: likert(i * 3 + 1), measure),
-        False,
-        "--continuous q1,q2",
+        True,
+        "1 continuous (x), 2 categorical",
     ),
     Case(
         "the same, cut into levels",

@@ -24,6 +24,25 @@ def categorical(codes: ArrayLike, cardinalities: Sequence[int]) -> Dataset:
     return Dataset(letters(len(levels)), np.asarray(codes, dtype=np.float64), levels)
 
 
+def mixed(values: ArrayLike, cardinalities: Sequence[int]) -> Dataset:
+    """Columns of both kinds; a cardinality of 0 is that of a continuous one."""
+    levels = tuple(tuple(f"level {k}" for k in range(r)) if r else None for r in cardinalities)
+    return Dataset(letters(len(levels)), np.asarray(values, dtype=np.float64), levels)
+
+
+def dependent_mixture(
+    rng: np.random.Generator, n_obs: int, cardinalities: Sequence[int]
+) -> np.ndarray:
+    """Columns of both kinds, each of which follows a latent one that depends on those before."""
+    latent = dependent_values(rng, n_obs, len(cardinalities))
+    values = latent.copy()
+    for v, r in enumerate(cardinalities):
+        if r:
+            cuts = np.quantile(latent[:, v], np.arange(1, r) / r)
+            values[:, v] = np.searchsorted(cuts, latent[:, v])
+    return values
+
+
 def dependent_values(rng: np.random.Generator, n_obs: int, n: int) -> np.ndarray:
     """Gaussian columns of which each depends on some earlier ones, with means away from 0."""
     values = rng.normal(rng.normal(size=n), 1.0, size=(n_obs, n))

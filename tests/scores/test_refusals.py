@@ -5,7 +5,7 @@ import pytest
 
 from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError
-from outpoint.scores import SCORES, BDeu, BGe, CustomScore, resolve_score
+from outpoint.scores import BIC, SCORES, BDeu, BGe, Blocks, CustomScore, resolve_score
 
 from .helpers import categorical, continuous, dependent_codes, dependent_values
 
@@ -94,7 +94,7 @@ def test_a_constant_column_with_unobserved_levels_is_informative() -> None:
 # The wrong kind of data
 
 
-def refusal(score: BGe | BDeu, data: Dataset) -> str:
+def refusal(score: BGe | BDeu | BIC, data: Dataset) -> str:
     with pytest.raises(DataError) as caught:
         score.bind(data)
     return str(caught.value)
@@ -127,19 +127,22 @@ def test_bdeu_wants_levels() -> None:
 def test_auto_goes_by_the_kind_of_data() -> None:
     assert resolve_score("auto", continuous(VALUES)) == BGe()
     assert resolve_score("auto", categorical(CODES, [3] * 4)) == BDeu()
+    assert resolve_score("auto", MIXED) == Blocks()
 
 
-def test_auto_refuses_mixed_data_and_names_both_kinds() -> None:
-    with pytest.raises(DataError, match=r"\('x' and 'y'\).*\('g'\).*--discretize.*--drop g"):
-        resolve_score("auto", MIXED)
+def test_bic_refuses_mixed_data_and_names_both_kinds() -> None:
+    message = refusal(BIC(), MIXED)
+    assert "continuous columns ('x' and 'y') and categorical ones ('g')" in message
+    assert "--discretize all:3" in message
+    assert "--drop g" in message
 
 
-def test_auto_tells_what_could_be_of_the_other_kind() -> None:
+def test_what_could_be_of_the_other_kind_is_told() -> None:
     levels = (("1", "2"), None, None, ("f", "m"))
     data = Dataset(("q", "count", "x", "g"), [[0, 17, 0.5, 1], [1, 30, 1.5, 0]], levels)
     message = r"as continuous with .*--continuous q\).* as categorical with .*--categorical count\)"
     with pytest.raises(DataError, match=message):
-        resolve_score("auto", data)
+        BIC().bind(data)
 
 
 def test_names_and_objects() -> None:
@@ -159,5 +162,5 @@ def test_unknown_names(name: str) -> None:
 
 @pytest.mark.parametrize("thing", [None, 3, len])
 def test_things_that_are_no_score(thing: object) -> None:
-    with pytest.raises(OptionError, match=r"a score is a name, BGe\(\), BDeu\(\), BIC\(\) or"):
+    with pytest.raises(OptionError, match=r"a score is a name, BGe\(\), BDeu\(\), Blocks\(\), "):
         resolve_score(thing, continuous(VALUES))

@@ -10,7 +10,8 @@ from outpoint.scores.base import FamilyScorer, GaussianPosterior, LocalScore, Se
 from outpoint.scores.bdeu import BDeu
 from outpoint.scores.bge import BGe
 from outpoint.scores.bic import BIC
-from outpoint.scores.checks import refuse_mixture
+from outpoint.scores.blocks import Blocks
+from outpoint.scores.conditional_gaussian import ConditionalGaussian
 from outpoint.scores.custom import CustomScore
 from outpoint.scores.gaussian import note_units
 from outpoint.scores.jkl import SUFFIX, JklScore, read_jkl
@@ -54,8 +55,9 @@ def scores_with(setting: str) -> list[str]:
 
 
 def _name_for(data: Dataset) -> str:
-    refuse_mixture(data, "no built-in score covers columns of both kinds")
-    return "bge" if data.is_continuous else "bdeu"
+    if data.is_continuous:
+        return "bge"
+    return "bdeu" if data.is_categorical else "blocks"
 
 
 __all__ = [
@@ -64,6 +66,8 @@ __all__ = [
     "STRUCTURE_PRIORS",
     "BDeu",
     "BGe",
+    "Blocks",
+    "ConditionalGaussian",
     "CustomScore",
     "FamilyScorer",
     "GaussianPosterior",

@@ -16,10 +16,14 @@ from math import lgamma
 import numpy as np
 
 from outpoint.data import Dataset
-from outpoint.errors import DataError, OptionError
 from outpoint.kernels import kernel
 from outpoint.scores.base import SetScorer
-from outpoint.scores.checks import is_positive_number, refuse_degenerate, require_kind
+from outpoint.scores.checks import (
+    check_sample_size,
+    refuse_degenerate,
+    refuse_many_levels,
+    require_kind,
+)
 from outpoint.scores.contingency import Table, count_states, make_numbering, merge_rows
 from outpoint.scores.families import Members, Scores
 
@@ -36,11 +40,7 @@ class BDeu:
     equivalent_sample_size: float = 1.0
 
     def __post_init__(self) -> None:
-        if not is_positive_number(self.equivalent_sample_size):
-            raise OptionError(
-                "BDeu needs a positive equivalent sample size, "
-                f"not {self.equivalent_sample_size!r}."
-            )
+        check_sample_size(self.equivalent_sample_size, "BDeu")
 
     @property
     def name(self) -> str:
@@ -50,12 +50,7 @@ class BDeu:
     def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> "BDeuScorer":
         """Check the data and merge equal rows."""
         require_kind(data, "categorical", "BDeu")
-        largest = int(data.cardinalities.argmax())
-        if data.cardinalities[largest] > MAX_LEVELS:
-            raise DataError(
-                f"column {data.names[largest]!r} has more than {MAX_LEVELS} levels, too many for "
-                "BDeu: drop it if it is an identifier, or group its values."
-            )
+        refuse_many_levels(data, MAX_LEVELS, "BDeu")
         refuse_degenerate(data, "BDeu", allow_degenerate)
         return BDeuScorer(merge_rows(data), self.equivalent_sample_size)
 

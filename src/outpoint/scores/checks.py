@@ -9,7 +9,7 @@ from outpoint.data import Dataset
 from outpoint.data.cells import parse_numbers
 from outpoint.data.dataset import Kind
 from outpoint.data.wording import enumerate_items, enumerate_names, option
-from outpoint.errors import DataError
+from outpoint.errors import DataError, OptionError
 
 _GO_ON = "or go on with allow_degenerate=True (--allow-degenerate)"
 
@@ -42,7 +42,10 @@ def refuse_mixture(data: Dataset, what: str) -> None:
     continuous, categorical = data.columns_of("continuous"), data.columns_of("categorical")
     rarer = min(categorical, continuous, key=len)
     ways = [*_readings(data, "continuous"), *_readings(data, "categorical"), _CUT]
-    ways += [f"leave columns out, as with {option('drop', rarer)}", "give a CustomScore"]
+    ways += [
+        f"leave columns out, as with {option('drop', rarer)}",
+        "choose the score blocks or conditional-gaussian",
+    ]
     raise DataError(
         f"{what}, and the table has continuous columns ({enumerate_names(continuous)}) and "
         f"categorical ones ({enumerate_names(categorical)}): "
@@ -62,18 +65,22 @@ def _readings(data: Dataset, kind: Kind) -> list[str]:
     return [f"read whole numbers as {kind} with {option(kind, able)}"] if able else []
 
 
-def refuse_degenerate(data: Dataset, score: str, allowed: bool) -> None:
+def refuse_degenerate(
+    data: Dataset, score: str, allowed: bool, *, counts_unobserved: bool = True
+) -> None:
     """Refuse constant columns, copies of columns and fewer rows than columns.
 
-    Declared but unobserved levels make a constant categorical column meaningful, so only a
-    column that cannot take a second value counts as constant there.
+    Where a score counts unobserved levels, these make a constant categorical column meaningful:
+    only one that cannot take a second value is constant then.
     """
     if allowed:
         return
     constant = [
         name
         for name in data.constant_columns
-        if (levels := data.levels[data.index(name)]) is None or len(levels) == 1
+        if not counts_unobserved
+        or (levels := data.levels[data.index(name)]) is None
+        or len(levels) == 1
     ]
     if constant:
         one = len(constant) == 1
@@ -107,6 +114,22 @@ def _describe_copies(data: Dataset, score: str) -> str:
         f"so every edge of one is shared out between both: leave one out, as with "
         f"{option('drop', second)}, {_GO_ON}."
     )
+
+
+def refuse_many_levels(data: Dataset, limit: int, score: str) -> None:
+    """Refuse a categorical column with more levels than a score can have."""
+    for name, levels in zip(data.names, data.levels, strict=True):
+        if levels is not None and len(levels) > limit:
+            raise DataError(
+                f"column {name!r} has more than {limit} levels, too many for {score}: drop it if "
+                "it is an identifier, or group its values."
+            )
+
+
+def check_sample_size(value: Any, score: str) -> None:
+    """Refuse an equivalent sample size that is no weight."""
+    if not is_positive_number(value):
+        raise OptionError(f"{score} needs a positive equivalent sample size, not {value!r}.")
 
 
 def is_positive_number(value: Any) -> bool:

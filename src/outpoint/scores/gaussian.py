@@ -128,8 +128,9 @@ class GaussianScorer(SetScorer):
         if not np.isfinite(total):
             title = type(prior).__name__
             raise DataError(f"the values are too large for {title}: rescale the columns first.")
-        self._weights = (alpha_w - n_columns + np.arange(n_columns + 1) + n_obs) / 2.0
-        self._constants = size_constants(n_columns, n_obs, prior.alpha_mu, alpha_w, t)
+        freedom = alpha_w - n_columns
+        self._weights = (freedom + np.arange(n_columns + 1) + n_obs) / 2.0
+        self._constants = size_constants(n_columns, n_obs, float(prior.alpha_mu), freedom, t)
         for array in (self._start, self._scatter, self._shift, self._weights, self._constants):
             array.flags.writeable = False
         self.gaussian = GaussianPosterior(
@@ -159,9 +160,10 @@ class GaussianScorer(SetScorer):
 
 
 def scales_of(data: Dataset) -> Scores:
-    """The standard deviations of all columns, 1 where there is only one value."""
+    """The standard deviations of continuous variables, 1 where there is only one value."""
     scales = data.standard_deviations
-    return np.where(scales > 0, scales, 1.0)
+    is_continuous = [levels is None for levels in data.levels]
+    return np.where(is_continuous, np.where(scales > 0, scales, 1.0), np.nan)
 
 
 def posterior_matrix(values: Scores, alpha_mu: float, t: float) -> tuple[Scores, Scores]:
@@ -177,21 +179,24 @@ def posterior_matrix(values: Scores, alpha_mu: float, t: float) -> tuple[Scores,
     return scatter, shift
 
 
-def size_constants(
-    n_columns: int, n_obs: int, alpha_mu: float, alpha_w: float, t: float
-) -> NDArray[np.float64]:
-    """c(l), the part of F that depends only on the number l of columns."""
-    steps = [0.0]
+@kernel
+def size_constants(n_columns, n_obs, alpha_mu, freedom, t):
+    """c(l) for 0 to ``n_columns`` columns: the part of F that depends only on their number.
+
+    ``freedom`` is alpha_w - m.
+    """
+    constants = np.zeros(n_columns + 1)
     for before in range(n_columns):
-        a = alpha_w - n_columns + before + 1
-        steps.append(
-            -n_obs / 2 * log(pi)
+        a = freedom + before + 1.0
+        constants[before + 1] = (
+            constants[before]
+            - n_obs / 2.0 * log(pi)
             + 0.5 * log(alpha_mu / (alpha_mu + n_obs))
-            + lgamma((a + n_obs) / 2)
-            - lgamma(a / 2)
-            + (a + before) / 2 * log(t)
+            + lgamma((a + n_obs) / 2.0)
+            - lgamma(a / 2.0)
+            + (a + before) / 2.0 * log(t)
         )
-    return np.cumsum(steps)
+    return constants
 
 
 @kernel
@@ -240,6 +245,7 @@ def add_log_likelihoods(
                 place += 1
             filled[i] = place
         n_filled = filled[0] if size > 0 else 0
-        out[row] += constants[n_filled] - weights[n_filled] * (
-            log_det[n_filled] + np.log(shifted[n_filled])
-        )
+        log_det_r = log_det[n_filled]
+        if shifted[n_filled] > 1.0:
+            log_det_r += np.log(shifted[n_filled])
+        out[row] += constants[n_filled] - weights[n_filled] * log_det_r

@@ -1,0 +1,269 @@
+"""Conditional Gaussian: continuous variables that are Gaussian given the categorical ones.
+
+The networks of Lauritzen & Wermuth (1989), as bnlearn has them: a categorical variable has
+categorical parents only, with free tables and BDeu's prior; a continuous one has, for every
+configuration d of its categorical parents D, a linear regression of its own on its continuous
+parents G, with BGe's prior,
+
+    s(v, D + G) = sum over observed d of F_d(G + v) - F_d(G),
+
+F_d being that of :mod:`outpoint.scores.gaussian` from the rows of d. Both are differences of one
+function of node sets, H(D + G) = BDeu's F(D) + sum over d of F_d(G), so that those equivalent DAGs
+that have no edge from a continuous to a categorical variable score the same; such edges score -inf.
+Continuous data alone give BGe, categorical ones BDeu.
+"""
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from math import inf, lgamma
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.data import Dataset
+from outpoint.kernels import kernel
+from outpoint.scores.base import SetScorer
+from outpoint.scores.bdeu import MAX_LEVELS
+from outpoint.scores.checks import check_sample_size, refuse_degenerate, refuse_many_levels
+from outpoint.scores.families import Members, Scores, size_offsets, subsets_of_size
+from outpoint.scores.gaussian import NormalWishart, add_log_likelihoods, size_constants
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConditionalGaussian(NormalWishart):
+    """Settings of the conditional Gaussian score for tables with columns of both kinds.
+
+    Edges from continuous to categorical variables are excluded. ``alpha_mu`` is the prior weight
+    of the mean and ``alpha_w`` the degrees of freedom of the Wishart prior (default: number of
+    continuous columns + alpha_mu + 1), in every configuration of the categorical parents;
+    ``equivalent_sample_size`` is BDeu's. Continuous columns are centred and scaled first, over all
+    rows; ``standardize=False`` takes them as they are.
+    """
+
+    equivalent_sample_size: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_sample_size(self.equivalent_sample_size, "ConditionalGaussian")
+
+    @property
+    def name(self) -> str:
+        """Short name of the score."""
+        return "conditional-gaussian"
+
+    def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> "ConditionalScorer":
+        """Check the data and part the columns by their kinds."""
+        refuse_many_levels(data, MAX_LEVELS, "ConditionalGaussian")
+        refuse_degenerate(data, "ConditionalGaussian", allow_degenerate)
+        values = data.standardized().values if self.standardize else data.values
+        cardinalities = [0 if levels is None else len(levels) for levels in data.levels]
+        return ConditionalScorer(values, np.array(cardinalities, dtype=np.int64), self)
+
+
+class ConditionalScorer(SetScorer):
+    """Conditional Gaussian scores of one data set; continuous columns have the cardinality 0."""
+
+    def __init__(
+        self, values: Scores, cardinalities: NDArray[np.int64], prior: ConditionalGaussian
+    ) -> None:
+        self.n_nodes = len(cardinalities)
+        self._is_continuous = cardinalities == 0
+        order = np.argsort(~self._is_continuous, kind="stable")  # categorical columns last
+        self._number = np.argsort(order).astype(np.int16)
+        n_continuous = int(self._is_continuous.sum())
+        self._columns = np.ascontiguousarray(values[:, order[:n_continuous]].T)
+        self._codes = np.ascontiguousarray(values[:, order[n_continuous:]].T, dtype=np.int32)
+        self._cardinalities = cardinalities[order[n_continuous:]]
+        self._sample_size = float(prior.equivalent_sample_size)
+        self._prior = (
+            float(prior.alpha_mu),
+            prior.freedom(n_continuous, "continuous columns") - n_continuous,
+            prior.scale(n_continuous, "continuous columns"),
+        )
+        for array in (self._columns, self._codes, self._cardinalities):
+            array.flags.writeable = False
+
+    def score_sets(self, members: Members, out: Scores, start: int, stop: int) -> None:
+        """Write H of the rows ``start..stop`` of ``members``.
+
+        They are scored in colex order with the categorical members last, so that sets with the
+        same ones follow each other.
+        """
+        sets = np.sort(self._number[members[start:stop]], axis=1)
+        ranked = np.lexsort(sets.T) if sets.shape[1] else np.arange(len(sets))
+        scores = np.zeros(len(sets))
+        _add_sets(
+            self._columns,
+            self._codes,
+            self._cardinalities,
+            self._prior,
+            self._sample_size,
+            sets[ranked],
+            scores,
+        )
+        out[start:stop][ranked] = scores
+
+    def families(self, child: int, parents: NDArray[np.integer]) -> Scores:
+        """Scores of ``child`` with each row of ``parents``."""
+        parents = np.asarray(parents, dtype=np.int16)
+        allowed = self._allowed(child, parents)
+        out = np.full(len(parents), -inf)
+        out[allowed] = super().families(child, parents[allowed])
+        return out
+
+    def every_family(self, max_parents: int, pool: Executor | None = None) -> Scores:
+        """All scores with at most ``max_parents`` parents."""
+        out = super().every_family(max_parents, pool)
+        offsets = size_offsets(self.n_nodes - 1, max_parents)
+        for size in range(max_parents + 1):
+            others = subsets_of_size(self.n_nodes - 1, size)
+            for child in np.flatnonzero(~self._is_continuous):
+                allowed = self._allowed(int(child), others + (others >= child))
+                out[child, offsets[size] : offsets[size + 1]][~allowed] = -inf
+        return out
+
+    def _allowed(self, child: int, parents: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Which parent sets can occur: those of a categorical child are categorical."""
+        if self._is_continuous[child]:
+            return np.ones(len(parents), dtype=np.bool_)
+        return np.asarray(~self._is_continuous[parents].any(axis=1))
+
+
+@kernel
+def _add_sets(columns, codes, cardinalities, prior, sample_size, sets, out):
+    """Add H of each of ``sets``, in colex order with the categorical members last, to ``out``."""
+    n_continuous = columns.shape[0]
+    n_obs = columns.shape[1]
+    size = sets.shape[1]
+    configuration = np.empty(n_obs, dtype=np.int64)
+    begin = 0
+    while begin < sets.shape[0]:
+        n_inside = size
+        while n_inside > 0 and sets[begin, n_inside - 1] >= n_continuous:
+            n_inside -= 1
+        end = begin + 1
+        while end < sets.shape[0] and _same_from(sets, begin, end, n_inside, n_continuous):
+            end += 1
+        chosen = sets[begin, n_inside:] - n_continuous
+        n_states, n_cells = _number_states(codes, cardinalities, chosen, configuration)
+        first = np.zeros(n_states + 1, dtype=np.int64)
+        rows = _sort_rows(configuration, first)
+        if chosen.size > 0:
+            tables = _dirichlet(first, sample_size / n_cells, sample_size)
+            for i in range(begin, end):
+                out[i] += tables
+        if n_inside > 0:
+            _add_regressions(
+                columns, rows, first, prior, sets[begin:end, :n_inside], out[begin:end]
+            )
+        begin = end
+
+
+@kernel
+def _same_from(sets, one, other, n_inside, n_continuous):
+    """Whether two sets have the same categorical members."""
+    for i in range(n_inside, sets.shape[1]):
+        if sets[one, i] != sets[other, i]:
+            return False
+    return n_inside == 0 or sets[other, n_inside - 1] < n_continuous
+
+
+@kernel
+def _number_states(codes, cardinalities, chosen, configuration):
+    """Number the observed states of the chosen columns; how many there are, and could be."""
+    n_obs = configuration.size
+    n_states, n_cells = 1, 1.0
+    configuration[:] = 0
+    for i in range(chosen.size):
+        cardinality = cardinalities[chosen[i]]
+        n_cells *= cardinality
+        seen = np.full(n_states * cardinality, -1, dtype=np.int64)
+        n_states = 0
+        for row in range(n_obs):
+            cell = configuration[row] * cardinality + codes[chosen[i], row]
+            if seen[cell] < 0:
+                seen[cell] = n_states
+                n_states += 1
+            configuration[row] = seen[cell]
+    return n_states, n_cells
+
+
+@kernel
+def _sort_rows(configuration, first):
+    """The rows by their states; those of state d stand at ``first[d]..first[d + 1]``."""
+    for row in range(configuration.size):
+        first[configuration[row] + 1] += 1
+    for d in range(first.size - 1):
+        first[d + 1] += first[d]
+    place = first.copy()
+    rows = np.empty(configuration.size, dtype=np.int64)
+    for row in range(configuration.size):
+        rows[place[configuration[row]]] = row
+        place[configuration[row]] += 1
+    return rows
+
+
+@kernel
+def _dirichlet(first, cell, sample_size):
+    """BDeu's F of categorical columns: log probability of their states, up to what cancels."""
+    score = 0.0
+    base = lgamma(cell)
+    for d in range(first.size - 1):
+        score += lgamma(cell + (first[d + 1] - first[d])) - base
+    n_obs = first[first.size - 1]
+    return score - (lgamma(sample_size + n_obs) - lgamma(sample_size))
+
+
+@kernel
+def _add_regressions(columns, rows, first, prior, sets, out):
+    """Add the sum over states d of F_d of ``sets``, continuous columns, to ``out``."""
+    alpha_mu, freedom, t = prior
+    size = sets.shape[1]
+    used, members = _compress(sets, columns.shape[0])
+    n_used = used.size
+    own = np.arange(n_used + 1)
+    scatter = np.zeros((n_used, n_used))
+    shift = np.empty(n_used)
+    weights = np.zeros(size + 1)
+    constants = weights
+    centred = np.empty((n_used, np.diff(first).max()))
+    known_for = -1
+    for d in range(first.size - 1):
+        count = first[d + 1] - first[d]
+        for i in range(n_used):
+            mean = 0.0
+            for k in range(count):
+                centred[i, k] = columns[used[i], rows[first[d] + k]]
+                mean += centred[i, k]
+            mean /= count
+            shift[i] = np.sqrt(alpha_mu * count / (alpha_mu + count)) * mean
+            for k in range(count):
+                centred[i, k] -= mean
+            for j in range(i if size == 1 else 0, i + 1):
+                product = 0.0
+                for k in range(count):
+                    product += centred[i, k] * centred[j, k]
+                scatter[i, j] = scatter[j, i] = product
+            scatter[i, i] += t
+        if count != known_for:
+            constants = size_constants(size, count, alpha_mu, freedom, t)
+            weights[size] = (freedom + size + count) / 2.0
+            known_for = count
+        add_log_likelihoods(scatter, shift, t, own, weights, constants, members, out, 0, out.size)
+
+
+@kernel
+def _compress(sets, n_columns):
+    """The columns in any of ``sets``, ascending, and the sets as places among them."""
+    place = np.full(n_columns, -1, dtype=np.int64)
+    for row in range(sets.shape[0]):
+        for i in range(sets.shape[1]):
+            place[sets[row, i]] = 0
+    used = np.flatnonzero(place == 0)
+    for i in range(used.size):
+        place[used[i]] = i
+    members = np.empty(sets.shape, dtype=np.int64)
+    for row in range(sets.shape[0]):
+        for i in range(sets.shape[1]):
+            members[row, i] = place[sets[row, i]]
+    return used, members
