@@ -131,7 +131,7 @@ def test_tables_by_name_with_labels() -> None:
 
 
 def test_seeds() -> None:
-    for kind in ("gaussian", "categorical"):
+    for kind in ("gaussian", "categorical", "mixed"):
         first = simulate(DIAMOND, 30, 7, kind=kind)
         assert simulate(DIAMOND, 30, np.random.default_rng(7), kind=kind) == first
         assert simulate(DIAMOND, 30, 8, kind=kind) != first
@@ -153,6 +153,9 @@ BAD_OPTIONS = {
     "levels one": ({"kind": "categorical", "levels": 1}, "levels must be"),
     "levels shape": ({"kind": "categorical", "levels": [2, 3]}, "levels must be .* 4 of them"),
     "levels float": ({"kind": "categorical", "levels": [2, 2, 2, 2.5]}, "levels must be"),
+    "levels of a mixture": ({"kind": "mixed", "levels": [2, None]}, "levels must be .* 4 of them"),
+    "one level": ({"kind": "mixed", "levels": [None, 1, None, 2]}, "levels must be"),
+    "noise of a mixture": ({"kind": "mixed", "noise_sd": -1}, "noise_sd must be"),
     "concentration": ({"kind": "categorical", "concentration": 0}, "concentration must be"),
 }
 
@@ -225,3 +228,50 @@ def test_bounded_coefficients_scale_only_what_exceeds_the_bound() -> None:
         assert last.var() == pytest.approx(5, rel=5 * np.sqrt(2 / n_obs))
     tenfold = simulate(dag, n_obs, 1, coefficients="bounded", noise_sd=10).values
     np.testing.assert_allclose(tenfold, 10 * values)
+
+
+CHAIN = Dag.from_edges(
+    ("size", "group", "answer", "weight"),
+    [("group", "size"), ("size", "answer"), ("group", "weight"), ("answer", "weight")],
+)
+
+
+def test_mixed_values_follow_their_law() -> None:
+    """Means by level and shares given a number, within 5 standard errors of the law's."""
+    n_obs = 40_000
+    data = simulate(CHAIN, n_obs, 3, kind="mixed", coefficients=1.5, levels=[None, 4, 2, 3])
+    assert data.kinds == ("continuous", "categorical", "categorical", "categorical")
+    size, group, answer, weight = data.values.T
+    assert np.bincount(group.astype(int)) == pytest.approx(n_obs / 4, abs=5 * np.sqrt(n_obs / 4))
+    means = np.array([size[group == k].mean() for k in range(4)])
+    assert np.sort(means) == pytest.approx(1.5 * np.linspace(-1, 1, 4), abs=5 * 2 / np.sqrt(n_obs))
+    assert (size - means[group.astype(int)]).std() == pytest.approx(1, abs=5 / np.sqrt(n_obs))
+    chance = 1 / (1 + np.exp(-3.0 * size))  # log odds of the levels: 1.5 and -1.5 times the size
+    chance = chance if np.corrcoef(size, answer)[0, 1] > 0 else 1 - chance
+    for low, high in [(-9, -1), (-1, 0), (0, 1), (1, 9)]:
+        chosen = (size > low) & (size <= high)
+        error = 5 * 0.5 / np.sqrt(chosen.sum())
+        assert answer[chosen].mean() == pytest.approx(chance[chosen].mean(), abs=error)
+    shares = np.array(
+        [
+            [np.bincount(weight[(group == g) & (answer == a)].astype(int)) for a in range(2)]
+            for g in range(4)
+        ]
+    )
+    odds = np.log(shares / shares.sum(axis=2, keepdims=True))
+    additive = odds - odds[:, :, :1]  # contributions of two parents add up in log odds
+    gap = (additive[0] - additive[1]) - (additive[0] - additive[1])[:1]
+    assert np.abs(gap).max() < 5 * np.sqrt(8 / shares[:2].min())
+
+
+def test_every_second_node_is_categorical_where_only_a_number_is_given() -> None:
+    data = simulate(DIAMOND, 50, 1, kind="mixed", levels=3)
+    assert data.kinds == ("continuous", "categorical") * 2
+    assert data.levels[1] == ("0", "1", "2")
+
+
+def test_bounded_coefficients_of_mixtures_keep_variances_bounded() -> None:
+    names = [f"v{i}" for i in range(12)]
+    edges = [(a, b) for i, b in enumerate(names) for a in names[:i]]
+    data = simulate(Dag.from_edges(names, edges), 5000, 2, kind="mixed", coefficients="bounded")
+    assert data.values[:, ::2].var(axis=0).max() < 5 * 1.2

@@ -29,7 +29,7 @@ def simulate(
         int, typer.Option("--observations", "-n", metavar="NUMBER", help="Rows to simulate.")
     ] = 500,
     kind: Annotated[
-        str, typer.Option(metavar="NAME", help="gaussian or categorical.")
+        str, typer.Option(metavar="NAME", help="gaussian, categorical or mixed.")
     ] = "gaussian",
     seed: options.Seed = None,
     law: Annotated[
@@ -58,8 +58,9 @@ def simulate(
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="Gaussian: coefficient of every edge (default: 2, and less where the parents of a "
-            "variable would contribute more than twice the standard deviation of the noise).",
+            help="Gaussian and mixed: coefficient of every edge (default: 2, and less where the "
+            "parents of a variable would contribute more than twice the standard deviation of the "
+            "noise).",
             rich_help_panel=VALUES,
         ),
     ] = None,
@@ -67,7 +68,7 @@ def simulate(
         int,
         typer.Option(
             metavar="NUMBER",
-            help="Categorical: levels of every variable.",
+            help="Levels of every categorical variable (mixed: every second one).",
             rich_help_panel=VALUES,
         ),
     ] = 2,
@@ -106,8 +107,8 @@ def simulate(
     if (graph is None) == (nodes is None):
         raise OptionError("give either a GRAPH or the number of --nodes of a random one.")
     check_seed(seed)
-    if kind not in ("gaussian", "categorical"):
-        raise OptionError(f"--kind is gaussian or categorical, not {kind!r}.")
+    if kind not in ("gaussian", "categorical", "mixed"):
+        raise OptionError(f"--kind is gaussian, categorical or mixed, not {kind!r}.")
     _check_files(out, truth)
     _check_edge_probability(edge_probability, law, is_random=graph is None)
     if nodes is not None:

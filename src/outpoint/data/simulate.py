@@ -3,7 +3,8 @@
 Gaussian: every node is a weighted sum of its parents plus independent noise (the paper's
 simulations: weight 2, unit noise). With the same weight everywhere variances grow exponentially
 along paths; "bounded" coefficients keep them alike in DAGs of any size. Categorical: every node has
-a table of probabilities given its parents, drawn from a Dirichlet distribution or given.
+a table of probabilities given its parents, drawn from a Dirichlet distribution or given. Mixed: see
+:mod:`outpoint.data.mixtures`.
 
 Randomness is consumed in the order of the node numbers, parameters first, then one number per cell,
 so the result does not depend on which of several ancestral orders is used.
@@ -17,11 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from outpoint.data.dataset import Dataset
+from outpoint.data.mixtures import bound_weights, simulate_mixture
 from outpoint.errors import GraphError, OptionError, TooLargeError
 
 FloatArray = npt.NDArray[np.float64]
 Seed = int | np.random.Generator | np.random.SeedSequence | None
 Coefficients = float | tuple[float, float] | FloatArray | Literal["bounded"]
+Levels = int | Sequence[int] | Sequence[int | None]
 
 MOST_SIGNAL = 2.0
 """Bounded coefficients: the parents of a node contribute at most so many times the noise's sd."""
@@ -43,10 +46,10 @@ def simulate(
     n_obs: int,
     rng: Seed = None,
     *,
-    kind: Literal["gaussian", "categorical"] = "gaussian",
+    kind: Literal["gaussian", "categorical", "mixed"] = "gaussian",
     coefficients: Coefficients = 2.0,
     noise_sd: float | Sequence[float] = 1.0,
-    levels: int | Sequence[int] = 2,
+    levels: Levels = 2,
     concentration: float = 1.0,
 ) -> Dataset:
     """Simulate ``n_obs`` rows from ``dag``.
@@ -57,7 +60,14 @@ def simulate(
     a standard deviation of more than twice the (largest) ``noise_sd``, so that no variance exceeds
     5 times that of the noise. ``noise_sd`` is one number or one per node. For
     ``kind="categorical"``, ``levels`` is one number of levels or one per node, and the rows of the
-    tables are Dirichlet(``concentration``) draws. ``rng`` is a seed or a NumPy Generator.
+    tables are Dirichlet(``concentration``) draws.
+
+    For ``kind="mixed"``, ``levels`` has one entry per node, ``None`` for a continuous one; with one
+    number, every second node is categorical. Parents of both kinds contribute to children of both
+    kinds, with coefficients as above (for categorical children in log odds); ``"bounded"`` ones are
+    smaller where the contributions to a node might exceed twice the noise.
+
+    ``rng`` is a seed or a NumPy Generator.
     """
     _validate_n_obs(n_obs)
     generator = np.random.default_rng(rng)
@@ -66,7 +76,9 @@ def simulate(
     if kind == "categorical":
         tables = draw_tables(dag, generator, levels=levels, concentration=concentration)
         return simulate_from_tables(dag, tables, n_obs, generator)
-    raise OptionError(f"The kind {kind!r} is unknown; use 'gaussian' or 'categorical'.")
+    if kind == "mixed":
+        return _simulate_mixed(dag, n_obs, generator, coefficients, noise_sd, levels)
+    raise OptionError(f"The kind {kind!r} is unknown; use 'gaussian', 'categorical' or 'mixed'.")
 
 
 def _simulate_gaussian(
@@ -79,13 +91,9 @@ def _simulate_gaussian(
     n_nodes = len(dag.names)
     is_bounded = isinstance(coefficients, str) and coefficients == "bounded"
     weights = _draw_weights(dag, MOST_SIGNAL if is_bounded else coefficients, rng)
-    spread = _numbers(noise_sd, "noise_sd")
-    if spread.shape not in ((), (n_nodes,)) or not np.isfinite(spread).all() or (spread < 0).any():
-        raise OptionError(
-            f"noise_sd must be one number of at least 0, or {n_nodes} of them, one per node."
-        )
+    spread = _noise_of(noise_sd, n_nodes)
     if is_bounded:
-        _bound_weights(dag, weights, np.broadcast_to(spread, n_nodes))
+        _bound_weights(dag, weights, spread)
     values = rng.standard_normal((n_obs, n_nodes)) * spread
     with np.errstate(over="ignore", invalid="ignore"):
         for v in _ancestral_order(dag):
@@ -94,6 +102,41 @@ def _simulate_gaussian(
     if not np.isfinite(values).all():
         raise OptionError("The simulated values overflow; use smaller coefficients, or 'bounded'.")
     return Dataset(tuple(dag.names), values, source="simulated")
+
+
+def _simulate_mixed(
+    dag: DagLike,
+    n_obs: int,
+    rng: np.random.Generator,
+    coefficients: Coefficients,
+    noise_sd: float | Sequence[float],
+    levels: Levels,
+) -> Dataset:
+    n_nodes = len(dag.names)
+    if isinstance(levels, (int, np.integer)):
+        levels = [None if v % 2 == 0 else int(levels) for v in range(n_nodes)]
+    is_continuous = [one is None for one in levels]
+    counts = _level_counts([2 if one is None else one for one in levels], n_nodes)
+    sizes = [0 if none else count for none, count in zip(is_continuous, counts, strict=True)]
+    adjacency, order = np.asarray(dag.adjacency, dtype=bool), _ancestral_order(dag)
+    is_bounded = isinstance(coefficients, str) and coefficients == "bounded"
+    weights = _draw_weights(dag, MOST_SIGNAL if is_bounded else coefficients, rng)
+    spread = _noise_of(noise_sd, n_nodes)
+    if is_bounded:
+        bound_weights(adjacency, order, weights, spread, sizes, MOST_SIGNAL)
+    values = simulate_mixture(adjacency, order, weights, spread, sizes, n_obs, rng)
+    labels = tuple(tuple(str(k) for k in range(size)) if size else None for size in sizes)
+    return Dataset(tuple(dag.names), values, labels, source="simulated")
+
+
+def _noise_of(noise_sd: float | Sequence[float], n_nodes: int) -> FloatArray:
+    """The standard deviation of the noise of every node."""
+    spread = _numbers(noise_sd, "noise_sd")
+    if spread.shape not in ((), (n_nodes,)) or not np.isfinite(spread).all() or (spread < 0).any():
+        raise OptionError(
+            f"noise_sd must be one number of at least 0, or {n_nodes} of them, one per node."
+        )
+    return np.broadcast_to(spread, n_nodes)
 
 
 def _draw_weights(
@@ -150,7 +193,7 @@ def draw_tables(
     dag: DagLike,
     rng: Seed = None,
     *,
-    levels: int | Sequence[int] = 2,
+    levels: Levels = 2,
     concentration: float = 1.0,
 ) -> list[FloatArray]:
     """Random conditional probability tables, in the layout of :func:`simulate_from_tables`."""
@@ -254,8 +297,10 @@ def _ancestral_order(dag: DagLike) -> list[int]:
     return order
 
 
-def _level_counts(levels: int | Sequence[int], n_nodes: int) -> list[int]:
-    counts = [levels] * n_nodes if isinstance(levels, (int, np.integer)) else list(levels)
+def _level_counts(levels: Levels, n_nodes: int) -> list[int]:
+    counts: list[Any] = (
+        [levels] * n_nodes if isinstance(levels, (int, np.integer)) else list(levels)
+    )
     whole = all(isinstance(c, (int, np.integer)) and not isinstance(c, bool) for c in counts)
     if len(counts) != n_nodes or not whole or min(counts, default=2) < 2:
         raise OptionError(
