@@ -13,9 +13,17 @@ import outpoint as op
 from outpoint.errors import GraphError, OptionError, TooLargeError
 from outpoint.posterior import effects as module
 from outpoint.posterior.effects import GaussianModel, sample_effects, spread_evenly
-from outpoint.scores import BDeu, BGe
+from outpoint.scores import BDeu, BGe, Blocks
 from tests.reference import all_dags, ancestor_matrices, bge_family_score, enumerate_posterior
-from tests.scores.helpers import all_families, categorical, continuous, dependent_values, family
+from tests.scores.helpers import (
+    all_families,
+    categorical,
+    continuous,
+    dependent_mixture,
+    dependent_values,
+    family,
+    mixed,
+)
 
 ALPHA_W = {3: 5.0, 4: 6.0}  # n + alpha_mu + 1
 
@@ -459,6 +467,72 @@ def test_a_model_survives_storage():
         sample_effects(all_dags(4)[:9], m, np.random.default_rng(1)) for m in (model, again)
     )
     np.testing.assert_array_equal(one.samples, other.samples)
+
+
+# Categorical variables among them
+
+
+def mixed_model():
+    rng = np.random.default_rng(21)
+    x = rng.normal(size=80)
+    group = np.digitize(x + rng.normal(size=80), [-0.5, 0.7])
+    y = 0.5 * x + np.array([0.0, 2.0, 1.0])[group] + rng.normal(size=80)
+    values = np.column_stack([x, group, y])
+    scorer = Blocks().bind(mixed(values, [0, 3, 0]))
+    return GaussianModel.from_scorer(scorer, ("x", "group", "y")), scorer.gaussian
+
+
+def test_effects_pass_through_the_columns_of_a_categorical_variable():
+    """Closed forms: that of a first node is its regression; along a chain, slopes multiply."""
+    model, found = mixed_model()
+    r = found.scatter + np.outer(found.shift, found.shift)
+    x, group, y = [0], [1, 2], [3]
+    complete = np.triu(np.ones((3, 3), dtype=bool), k=1)
+    chain = complete.copy()
+    chain[0, 2] = False
+    apart = np.zeros((3, 3), dtype=bool)
+    slopes = np.linalg.solve(r[np.ix_(group, group)], r[np.ix_(group, y)])
+    expected = {
+        "complete": (complete, r[0, 3] / r[0, 0]),
+        "chain": (chain, float((r[np.ix_(x, group)] / r[0, 0] @ slopes)[0, 0])),
+        "no path": (apart, 0.0),
+    }
+    for dag, effect in expected.values():
+        effects = sample_effects(
+            dag[None], model, np.random.default_rng(1), units="sd", parameters_per_dag=4000
+        )
+        assert effects.names == ("x", "y")
+        assert effects.mean.loc["x", "y"] == pytest.approx(effect, abs=1e-9)
+        assert effects.mean.loc["y", "x"] == 0.0
+        assert effects.probability_nonzero.loc["x", "y"] == float(dag.any())
+        error = 5 * effects.sd.loc["x", "y"] / np.sqrt(4000)
+        assert effects.draws("x", "y").mean() == pytest.approx(effect, abs=error + 1e-12)
+
+
+def test_effects_of_a_mixture_are_stored_and_have_units(tmp_path):
+    frame = pd.DataFrame({"x": np.random.default_rng(3).normal(size=60)})
+    frame["group"] = np.where(frame["x"] > 0, "high", "low")
+    frame["y"] = 100 * (frame["x"] + np.random.default_rng(4).normal(size=60))
+    post = op.learn(frame, forbidden=[("y", "x")], seed=1)
+    post.save(tmp_path / "post.nc")
+    again = op.load(tmp_path / "post.nc")
+    for name, array in post.model.arrays().items():
+        np.testing.assert_array_equal(array, again.model.arrays()[name])
+    ratio = frame["y"].std() / frame["x"].std()
+    original, sd = (
+        again.causal_effects(n_draws=200, units=units).mean.loc["x", "y"]
+        for units in ("original", "sd")
+    )
+    assert original == pytest.approx(sd * ratio)
+    post.report(tmp_path / "report.html")
+    assert "Blocks of standardized" in (tmp_path / "report.html").read_text()
+
+
+def test_one_continuous_variable_has_no_effects():
+    values = dependent_mixture(np.random.default_rng(5), 40, [0, 2, 3])
+    model = GaussianModel.from_scorer(Blocks().bind(mixed(values, [0, 2, 3])), "abc")
+    with pytest.raises(OptionError, match="at least two continuous variables"):
+        sample_effects(np.zeros((1, 3, 3), dtype=bool), model, np.random.default_rng(0))
 
 
 def test_draws_are_spread_evenly():

@@ -14,6 +14,10 @@ given a DAG is (I - E[B])^-1. The posterior mean averages that over the DAGs; dr
 standard deviations and intervals. R is kept as an upper triangular factor F with F'F = R:
 regression on columns of F loses half as many digits as on R.
 
+With categorical variables among them (the score of blocks of columns) effects are those between the
+continuous ones, through whatever lies between: a categorical variable has no unit that it could be
+set higher by, and its levels are columns of the model.
+
 The effects are causal if the arrows are: if no common cause of two variables was left out.
 """
 
@@ -44,9 +48,9 @@ MAX_BYTES = 2**30
 
 UNITS = ("original", "sd")
 
-NEEDS_BGE = (
-    "causal effects need the BGe score (score='bge', numeric columns): only its model is linear "
-    "and Gaussian."
+NEEDS_GAUSSIAN = (
+    "causal effects need the score bge or blocks and at least two continuous variables: only their "
+    "models are linear and Gaussian."
 )
 
 
@@ -54,14 +58,17 @@ NEEDS_BGE = (
 class GaussianModel:
     """What the data say about the parameters of any linear Gaussian DAG.
 
-    ``factor`` is upper triangular with factor' factor = R; ``degrees_of_freedom`` is
-    alpha_w - n + N. ``scales`` are the standard deviations of the columns; ``standardized`` tells
-    whether R is that of columns divided by them.
+    ``factor`` is upper triangular with factor' factor = R, over columns; ``owner`` is the variable
+    of each, as the levels of a categorical one have several. ``degrees_of_freedom`` is
+    alpha_w - m + N for m columns. ``scales`` are the standard deviations of the continuous
+    variables, 0 for categorical ones, which have no unit; ``standardized`` tells whether R is
+    that of columns divided by them.
     """
 
     names: tuple[str, ...]
     factor: Floats
     degrees_of_freedom: float
+    owner: NDArray[np.int64]
     scales: Floats
     standardized: bool
 
@@ -75,20 +82,32 @@ class GaussianModel:
             tuple(names),
             _factor(found.scatter, found.shift),
             found.degrees_of_freedom,
+            found.owner,
             found.scales,
             found.standardized,
         )
 
     @property
-    def n_nodes(self) -> int:
-        """Number of variables."""
-        return len(self.names)
+    def with_units(self) -> NDArray[np.int64]:
+        """The columns of the continuous variables: effects are those between them."""
+        return np.flatnonzero(self.scales[self.owner] > 0)
+
+    def expand(self, dags: Booleans) -> Booleans:
+        """DAGs over columns: those of a parent to those of a child, and in order within a variable.
+
+        Given its parents, the columns of a variable have any covariance: each depends on those
+        before it.
+        """
+        among = dags[:, self.owner][:, :, self.owner]
+        same = self.owner[:, None] == self.owner[None, :]
+        return np.ascontiguousarray(among | np.triu(same, k=1))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything but the names, as a few small arrays to be stored."""
         return {
             "factor": self.factor,
             "degrees_of_freedom": np.array(self.degrees_of_freedom),
+            "owner": self.owner,
             "scales": self.scales,
             "standardized": np.array(self.standardized),
         }
@@ -100,17 +119,20 @@ class GaussianModel:
             tuple(names),
             np.asarray(arrays["factor"], dtype=np.float64),
             float(arrays["degrees_of_freedom"]),
+            np.asarray(arrays["owner"], dtype=np.int64),
             np.asarray(arrays["scales"], dtype=np.float64),
             bool(arrays["standardized"]),
         )
 
     def unit_factors(self, units: str) -> Floats:
-        """What effects [cause, effect] of the model are multiplied with to be in ``units``."""
+        """What effects [cause, effect] of columns are multiplied with to be in ``units``."""
         if units not in UNITS:
             raise OptionError(f"units are 'original' or 'sd', not {units!r}.")
+        scales = np.where(self.scales > 0, self.scales, 1.0)[self.owner]
         if (units == "sd") == self.standardized:
-            return np.ones((self.n_nodes, self.n_nodes))
-        scales = self.scales if self.standardized else 1.0 / self.scales
+            scales = np.ones_like(scales)
+        elif not self.standardized:
+            scales = 1.0 / scales
         return np.divide(scales[None, :], scales[:, None])
 
 
@@ -146,35 +168,37 @@ def sample_effects(
     ``"original"`` (units of the effect per unit of the cause) or ``"sd"`` (standard deviations).
     The same generator state gives the same draws, however the DAGs are cut into blocks.
     """
-    n = model.n_nodes
+    n, n_columns, kept = len(model.names), len(model.owner), model.with_units
+    if len(kept) < 2:
+        raise OptionError(NEEDS_GAUSSIAN)
     if isinstance(parameters_per_dag, bool) or parameters_per_dag < 1:
         raise OptionError(f"parameters_per_dag is a number from 1, not {parameters_per_dag!r}.")
     if not 0 < level < 1:
         raise OptionError(f"level is a probability between 0 and 1, such as 0.95, not {level!r}.")
     factors = model.unit_factors(units)
     blocks = [dags] if isinstance(dags, np.ndarray) else dags
-    means, paths, draws = np.zeros((n, n)), np.zeros((n, n)), []
+    means, paths, draws = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns)), []
     n_dags, size = 0, 0
     for block in blocks:
         matrices = np.ascontiguousarray(block, dtype=np.bool_).reshape(-1, n, n)
         own = _weights_of(weights, n_dags, len(matrices))
         n_dags += len(matrices)
-        size += len(matrices) * parameters_per_dag * n * n * 4
-        _refuse_large(size, n)
-        out = np.empty((len(matrices), parameters_per_dag, n, n), dtype=np.float32)
+        size += len(matrices) * parameters_per_dag * n_columns**2 * 4
+        _refuse_large(size, n_columns)
+        out = np.empty((len(matrices), parameters_per_dag, n_columns, n_columns), dtype=np.float32)
         posterior = model.factor, model.degrees_of_freedom, factors
-        if not add_effects(matrices, own, *posterior, rng, out, means, paths):
+        if not add_effects(model.expand(matrices), own, *posterior, rng, out, means, paths):
             raise GraphError("effects need acyclic graphs, but one has a cycle.")
-        draws.append(out.reshape(-1, n, n))
+        draws.append(out.reshape(-1, n_columns, n_columns)[:, kept][:, :, kept])
     used = _weights_of(weights, 0, n_dags)
     if n_dags == 0 or (weights is not None and len(weights) != n_dags) or not used.sum() > 0:
         raise OptionError("effects need at least one DAG, and one weight for each if any.")
     return CausalEffects(
-        names=model.names,
+        names=tuple(model.names[model.owner[column]] for column in kept),
         units=units,
         level=level,
-        means=means / used.sum(),
-        paths=np.clip(paths / used.sum(), 0.0, 1.0),
+        means=(means / used.sum())[np.ix_(kept, kept)],
+        paths=np.clip(paths / used.sum(), 0.0, 1.0)[np.ix_(kept, kept)],
         samples=np.concatenate(draws),
         weights=None if weights is None else np.repeat(used / used.sum(), parameters_per_dag),
     )
@@ -199,7 +223,7 @@ def _refuse_large(size: int, n: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class CausalEffects:
-    """Posterior of the total causal effect of every variable on every other.
+    """Posterior of the total causal effect of every continuous variable on every other.
 
     Tables are indexed [cause, effect]. ``units`` is ``"original"`` (units of the effect per unit
     of the cause) or ``"sd"`` (standard deviations). ``samples`` (draw, cause, effect) are the draws

@@ -418,7 +418,9 @@ class Posterior(ABC):
         level: float = 0.95,
         units: str = "original",
     ) -> CausalEffects:
-        """Posterior of the total linear effect of every variable on every other (BGe only).
+        """Posterior of the total linear effect of continuous variables on each other.
+
+        The scores bge and blocks have them, as their models are linear and Gaussian.
 
         Averaged over DAGs and parameters: ``n_draws`` DAGs (2,000 by default), each with newly
         drawn coefficients. ``level`` is that of the intervals in the table; ``units`` are
@@ -427,7 +429,7 @@ class Posterior(ABC):
         from outpoint.posterior import effects
 
         if self.model is None:
-            raise OptionError(effects.NEEDS_BGE)
+            raise OptionError(effects.NEEDS_GAUSSIAN)
         n_draws = effects.DEFAULT_DRAWS if n_draws is None else n_draws
         if isinstance(n_draws, bool) or not isinstance(n_draws, int | np.integer) or n_draws < 1:
             raise OptionError(f"n_draws must be a whole number from 1, not {n_draws!r}.")

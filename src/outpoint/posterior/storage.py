@@ -294,8 +294,11 @@ def _model(names: tuple[str, ...], content: Content) -> GaussianModel | None:
         return None
     stored = content.read(MODEL_FIELDS)
     arrays = {name.removeprefix("model_"): array for name, array in stored.items()}
+    n_columns, n_others = arrays["factor"].shape
+    require(n_columns == n_others, "the model of the columns is not square")
     require(arrays["factor"].diagonal().all(), "the model of the columns is singular")
-    require((arrays["scales"] > 0).all(), "a column has no scale")
+    is_owner = np.isin(arrays["owner"], np.arange(len(names)))
+    require(is_owner.all(), "a column of the model belongs to no variable")
     require(arrays["degrees_of_freedom"] > -1.0, "the model has no degrees of freedom")
     return GaussianModel.from_arrays(names, arrays)
 

@@ -106,9 +106,9 @@ def _written(edges: list[tuple[str, str]]) -> str:
 def list_effects(posterior: Posterior) -> EffectTable | None:
     """The largest effects in standard deviations; None unless the model is linear and Gaussian."""
     model = posterior.model
-    if model is None:
+    if model is None or len(model.with_units) < 2:
         return None
-    n = len(posterior.names)
+    n = len(model.owner)
     n_draws = max(1, min(EFFECT_DRAWS, EFFECT_BYTES // (4 * n * n)))
     effects = posterior.causal_effects(n_draws=n_draws)
     table = effects.table()

@@ -47,7 +47,7 @@ class GaussianPosterior(NamedTuple):
     Its matrix is R = ``scatter`` + ``shift`` ``shift``', over columns; ``owner`` has the node of
     each. ``degrees_of_freedom`` are those on no column, each column of a set adds one. ``scales``
     are the standard deviations of continuous nodes in the units of the data (1 for a constant one),
-    NaN for others; ``standardized`` tells whether R is that of columns divided by them.
+    0 for others; ``standardized`` tells whether R is that of columns divided by them.
     """
 
     scatter: Scores

@@ -160,10 +160,10 @@ class GaussianScorer(SetScorer):
 
 
 def scales_of(data: Dataset) -> Scores:
-    """The standard deviations of continuous variables, 1 where there is only one value."""
+    """The standard deviations of continuous variables, 1 for a constant; 0 for categorical ones."""
     scales = data.standard_deviations
     is_continuous = [levels is None for levels in data.levels]
-    return np.where(is_continuous, np.where(scales > 0, scales, 1.0), np.nan)
+    return np.where(is_continuous, np.where(scales > 0, scales, 1.0), 0.0)
 
 
 def posterior_matrix(values: Scores, alpha_mu: float, t: float) -> tuple[Scores, Scores]:
