@@ -218,3 +218,12 @@ def test_representation():
     assert text == "OutpointLearner(threshold=0.5, method='mcmc')"
     assert "edge_prior=" in repr(op.OutpointLearner(edge_prior=np.full((3, 3), 0.5)))
     assert repr(op.OutpointLearner(edge_reversals=True, chains=4)) == "OutpointLearner()"
+
+
+def test_columns_of_both_kinds(frame):
+    mixed = frame.assign(group=np.where(frame["b"] > 0, "high", "low"))
+    for name in ("blocks", "conditional-gaussian"):
+        learner = op.OutpointLearner(local_score=name, seed=1).fit(mixed)
+        posterior = op.learn(mixed, name, seed=1)
+        pd.testing.assert_frame_equal(learner.edge_support_, posterior.edge_probabilities)
+    assert op.OutpointLearner(seed=1).fit(mixed).posterior_.info.score == "blocks"

@@ -81,6 +81,19 @@ def test_seed_that_nobody_gave(tmp_path):
     assert_same(post, execute(run_again(post.info)))
 
 
+@pytest.mark.parametrize(
+    "score",
+    ["auto", op.Blocks(alpha_mu=0.5, standardize=False), op.ConditionalGaussian(alpha_w=9.0)],
+    ids=str,
+)
+def test_columns_of_both_kinds(tmp_path, score):
+    path = table(tmp_path / "data.csv")
+    data = op.load_dataset(path, drop=["row"], discretize={"a": 3, "d": 2})
+    post = op.learn(data, score, seed=11)
+    assert post.info.kinds.count("categorical") == 2
+    assert_same(post, execute(run_again(post.info)))
+
+
 def test_data_and_scores_that_only_the_user_has():
     frame = pd.DataFrame(np.random.default_rng(1).normal(size=(30, 3)), columns=list("xyz"))
     score = op.CustomScore(lambda child, parents: -float(len(parents) + child))

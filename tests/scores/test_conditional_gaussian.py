@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import outpoint as op
-from outpoint.errors import OptionError
+from outpoint.errors import DataError, OptionError
 from outpoint.scores import BDeu, BGe, ConditionalGaussian
 from outpoint.scores.families import size_offsets
 from tests.reference import conditional_gaussian_family_score, enumerate_posterior
@@ -133,6 +133,19 @@ def test_chains_never_leave_the_allowed_dags(method: str) -> None:
     post = op.learn(data, "conditional-gaussian", method, steps=20_000, seed=1)
     np.testing.assert_allclose(post.edge_probabilities, expected.edges, atol=0.1)
     assert post.edge_probabilities.loc["a", ["b", "d"]].max() == 0.0
+
+
+def test_huge_values_are_scored_or_refused() -> None:
+    """Products over states with one row must not overflow."""
+    values = mixture(3, 40)
+    huge = values * [1e60, 1, 1, 1e60, 1e60, 1]
+    scorer = ConditionalGaussian(standardize=False).bind(mixed(huge, CARDINALITIES))
+    expected = conditional_gaussian_family_score(huge, CARDINALITIES, 3, (0, 1, 2, 5))
+    assert family(scorer, 3, (0, 1, 2, 5)) == pytest.approx(expected, rel=1e-9)
+    with pytest.raises(DataError, match="too large for ConditionalGaussian"):
+        ConditionalGaussian(standardize=False).bind(
+            mixed(values * [1e200, 1, 1, 1, 1, 1], CARDINALITIES)
+        )
 
 
 def test_refusals() -> None:

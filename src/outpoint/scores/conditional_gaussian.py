@@ -15,18 +15,22 @@ Continuous data alone give BGe, categorical ones BDeu.
 
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from math import inf, lgamma
+from math import inf, lgamma, log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.data import Dataset
+from outpoint.errors import DataError
 from outpoint.kernels import kernel
 from outpoint.scores.base import SetScorer
 from outpoint.scores.bdeu import MAX_LEVELS
 from outpoint.scores.checks import check_sample_size, refuse_degenerate, refuse_many_levels
 from outpoint.scores.families import Members, Scores, size_offsets, subsets_of_size
 from outpoint.scores.gaussian import NormalWishart, add_log_likelihoods, size_constants
+
+LARGE = 1e100
+"""Products of larger numbers may overflow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +84,11 @@ class ConditionalScorer(SetScorer):
             prior.freedom(n_continuous, "continuous columns") - n_continuous,
             prior.scale(n_continuous, "continuous columns"),
         )
+        with np.errstate(over="ignore"):
+            if not np.isfinite((self._columns**2).sum()):
+                raise DataError(
+                    "the values are too large for ConditionalGaussian: rescale the columns first."
+                )
         for array in (self._columns, self._codes, self._cardinalities):
             array.flags.writeable = False
 
@@ -227,29 +236,78 @@ def _add_regressions(columns, rows, first, prior, sets, out):
     weights = np.zeros(size + 1)
     constants = weights
     centred = np.empty((n_used, np.diff(first).max()))
+    single = np.empty((n_used, first.size - 1))
+    n_single = 0
     known_for = -1
     for d in range(first.size - 1):
         count = first[d + 1] - first[d]
         for i in range(n_used):
-            mean = 0.0
             for k in range(count):
                 centred[i, k] = columns[used[i], rows[first[d] + k]]
-                mean += centred[i, k]
-            mean /= count
-            shift[i] = np.sqrt(alpha_mu * count / (alpha_mu + count)) * mean
-            for k in range(count):
-                centred[i, k] -= mean
-            for j in range(i if size == 1 else 0, i + 1):
-                product = 0.0
-                for k in range(count):
-                    product += centred[i, k] * centred[j, k]
-                scatter[i, j] = scatter[j, i] = product
-            scatter[i, i] += t
+        if count == 1:
+            for i in range(n_used):
+                single[i, n_single] = centred[i, 0] * centred[i, 0]
+            n_single += 1
+            continue
+        _fill_posterior(centred, count, alpha_mu, t, size == 1, scatter, shift)
         if count != known_for:
             constants = size_constants(size, count, alpha_mu, freedom, t)
             weights[size] = (freedom + size + count) / 2.0
             known_for = count
         add_log_likelihoods(scatter, shift, t, own, weights, constants, members, out, 0, out.size)
+    if n_single > 0:
+        single *= alpha_mu / (alpha_mu + 1.0) / t
+        constants = size_constants(size, 1, alpha_mu, freedom, t)
+        weight = (freedom + size + 1.0) / 2.0
+        constant = n_single * (constants[size] - weight * size * log(t))
+        _add_single_rows(single, n_single, constant, weight, members, out)
+
+
+@kernel
+def _fill_posterior(values, count, alpha_mu, t, only_diagonal, scatter, shift):
+    """A and s of ``gaussian.posterior_matrix`` from the first ``count`` of ``values``."""
+    for i in range(values.shape[0]):
+        mean = 0.0
+        for k in range(count):
+            mean += values[i, k]
+        mean /= count
+        shift[i] = np.sqrt(alpha_mu * count / (alpha_mu + count)) * mean
+        for k in range(count):
+            values[i, k] -= mean
+        for j in range(i if only_diagonal else 0, i + 1):
+            product = 0.0
+            for k in range(count):
+                product += values[i, k] * values[j, k]
+            scatter[i, j] = scatter[j, i] = product
+        scatter[i, i] += t
+
+
+@kernel
+def _add_single_rows(squares, n_rows, constant, weight, members, out):
+    """Add F of states with one row x: log det R[X] = |X| log t + log(1 + c x[X]' x[X] / t).
+
+    ``squares`` (column, row) are those of x times c / t. Logarithms of products are taken, a few
+    rows at a time; sums over members are shared like factors in ``add_log_likelihoods``.
+    """
+    size = members.shape[1]
+    sums = np.zeros((size + 1, n_rows))
+    sums[size] = 1.0
+    for row in range(members.shape[0]):
+        fresh = size - 1
+        if row > 0:
+            while fresh > 0 and members[row, fresh] == members[row - 1, fresh]:
+                fresh -= 1
+        for i in range(fresh, -1, -1):
+            column = members[row, i]
+            for k in range(n_rows):
+                sums[i, k] = sums[i + 1, k] + squares[column, k]
+        total, product = 0.0, 1.0
+        for k in range(n_rows):
+            if product > LARGE or sums[0, k] > LARGE:
+                total += log(product)
+                product = 1.0
+            product *= sums[0, k]
+        out[row] += constant - weight * (total + log(product))
 
 
 @kernel
