@@ -109,6 +109,14 @@ def test_huge_identical_columns_stay_finite(scale: float, copies: int) -> None:
     assert np.isfinite(scores).all()
 
 
+@pytest.mark.parametrize("scale", [1e9, 1e60, 1e100])
+def test_huge_columns_with_few_rows_stay_finite(scale: float) -> None:
+    """A column is a combination of others up to rounding, which must not grow from step to step."""
+    values = dependent_values(np.random.default_rng(9), 3, 7) * scale
+    scores = BGe(standardize=False).bind(continuous(values), allow_degenerate=True).every_family(6)
+    assert np.isfinite(scores).all()
+
+
 def test_values_whose_squares_overflow_are_refused() -> None:
     values = dependent_values(np.random.default_rng(8), 15, 3) * 1e200
     with (

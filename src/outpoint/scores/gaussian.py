@@ -206,8 +206,9 @@ def add_log_likelihoods(
     """Add F of the sets ``start..stop`` of ``members`` to ``out``.
 
     A[X] = L D L' column by column, from the highest member down, so that a set begins where it
-    differs from the one before. No pivot of A = T0 + S can be below t, the ``floor``, so rounding
-    cannot make one negative however collinear the columns.
+    differs from the one before. No pivot of A = T0 + S can be below t, the ``floor``, and no column
+    can explain more of another than there is: what rounding leaves of collinear columns is cut to
+    that, and does not grow.
     """
     n_columns = scatter.shape[0]
     size = members.shape[1]
@@ -234,9 +235,13 @@ def add_log_likelihoods(
                     value = scatter[c, column[q]]
                     for s in range(q):
                         value -= factor[q, s] * product[s]
+                    share = value / pivot[q] * value
+                    if share > diagonal:
+                        value = np.copysign(np.sqrt(pivot[q]) * np.sqrt(diagonal), value)
+                        share = diagonal
+                    diagonal -= share
                     product[q] = value
                     factor[place, q] = value / pivot[q]
-                    diagonal -= factor[place, q] * value
                     remainder -= factor[place, q] * rest[q]
                 pivot[place] = max(diagonal, floor)
                 rest[place] = remainder
