@@ -24,7 +24,7 @@ from outpoint.posterior import checks
 from outpoint.posterior.checks import ROUNDING, require
 from outpoint.posterior.draws import Booleans, Floats
 from outpoint.posterior.effects import GaussianModel
-from outpoint.posterior.exact import DEFAULT_DRAWS, ExactPosterior
+from outpoint.posterior.exact import ExactPosterior
 from outpoint.posterior.fields import (
     CANDIDATES,
     CODES,
@@ -252,7 +252,7 @@ def _spread(values: NDArray[Any], pairs: NDArray[Any], n_nodes: int) -> NDArray[
 
 def _exact_parts(posterior: ExactPosterior) -> Parts:
     solution = posterior.solution
-    dags, log_scores = solution.draw(solution.n_stored or DEFAULT_DRAWS, posterior.info.seed)
+    dags, log_scores = (part[0] for part in posterior._draws())
     likely = solution.log_parent_sets >= np.log(SMALLEST_KEPT)
     values = {
         "edges": solution.edges,
