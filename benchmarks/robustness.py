@@ -59,7 +59,7 @@ class Counter:
 def main(arguments: list[str]) -> None:
     """Arguments go to pytest: ``-m 'attack and not long'`` leaves the long attacks out."""
     counter = Counter()
-    chosen = [] if "-m" in arguments else ["-m", "attack"]
+    chosen = [] if "-m" in arguments else ["--all", "-m", "attack"]
     code = pytest.main(["-q", *chosen, *arguments], plugins=[counter])
     print("\n" + counter.table())
     if code:

@@ -29,7 +29,7 @@ def test_no_attack():
 def test_the_table(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(TESTS)
     tests = str(tmp_path / "test_some.py")
-    done = python("-m", "benchmarks", "robustness", "-c", "pyproject.toml", tests)
+    done = python("-m", "benchmarks", "robustness", "-m", "attack", "-c", "pyproject.toml", tests)
     assert done.returncode == 1, "one attack was not withstood"
     assert "| torn apart | is refused | 23 | 13 |" in done.stdout
     assert "| all | | 23 | 13 |" in done.stdout

@@ -10,9 +10,10 @@ import io
 import json
 import os
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import ZIP_STORED, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,14 +59,39 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
             f"{path} is damaged (its checksum does not match): start the run anew with --overwrite."
         )
     try:
-        with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
-            arrays = dict(archive)
-        header = json.loads(arrays.pop(HEADER).tobytes())
-    except (ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise CheckpointError(f"{path} is not a checkpoint of outpoint ({error}).") from None
+        return _unpacked(payload)
+    except MemoryError:
+        raise CheckpointError(f"{path} needs more memory than there is.") from None
+    except Exception as error:  # a file that somebody made can fail anywhere in the libraries
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise CheckpointError(f"{path} is not a checkpoint of outpoint ({reason}).") from None
+
+
+def _unpacked(payload: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays of an archive, which is not compressed and can hold no more than it is."""
+    with ZipFile(io.BytesIO(payload)) as archive:
+        members = archive.infolist()
+        if any(one.compress_type != ZIP_STORED for one in members):
+            raise ValueError("it is compressed")
+        if sum(one.file_size for one in members) > len(payload):
+            raise ValueError("its arrays are larger than the file")
+        arrays = {one.filename.removesuffix(".npy"): _array(archive.read(one)) for one in members}
+    header = json.loads(arrays.pop(HEADER).tobytes())
     if not isinstance(header, dict):
-        raise CheckpointError(f"{path} is not a checkpoint of outpoint.")
+        raise ValueError("its header is no table")
     return header, arrays
+
+
+def _array(content: bytes) -> NDArray[Any]:
+    """An array in NumPy's own format, compared with its size before memory is taken."""
+    file = io.BytesIO(content)
+    version = np.lib.format.read_magic(file)
+    if version != (1, 0):
+        raise ValueError(f"an array has the version {version}")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.hasobject or prod(shape) * dtype.itemsize != len(content) - file.tell():
+        raise ValueError("an array does not have its size")
+    return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
 
 
 class explained:
