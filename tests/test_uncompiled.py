@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LAWS = [
     "exact/test_enumeration.py",
+    "mcmc/test_parents.py",
     "scores/test_bdeu.py",
     "scores/test_bge.py",
     "tables/test_logspace.py",

@@ -210,41 +210,58 @@ def check_flows(kernel: Crossing, n_pairs: int) -> None:
 # Compiled exchanges
 
 
-@numba.njit
-def draw_crossings(
-    view, replicas, power, upper, n_tries, work, rng, codes, layers, held, cross=cross_over
-):
-    """Exchanges from the same states; returns whether everything else was right.
+@numba.njit(cache=True)
+def remember(view, replicas):
+    """Copies of the states of all replicas."""
+    before = [make_partition(view.candidates.shape[0]) for _ in range(replicas.slot.size)]
+    for r in range(len(before)):
+        copy_partition(replica_state(replicas, r), before[r])
+    return before
+
+
+@numba.njit(cache=True)
+def put_back(before, replicas):
+    for r in range(len(before)):
+        copy_partition(before[r], replica_state(replicas, r))
+
+
+@numba.njit(cache=True)
+def look(view, replicas, before, upper, n_accepted, work, codes, layers, held):
+    """Write down where an exchange has led; returns whether everything else is right.
 
     Replicas that take no part stay as they are, and so does everything if nothing is accepted.
     """
     n = view.candidates.shape[0]
-    start = replicas.states.order.shape[0]
-    before = [make_partition(n) for _ in range(start)]
-    for r in range(start):
-        copy_partition(replica_state(replicas, r), before[r])
-    full = make_partition(n)
-    fine = True
+    full, fine = make_partition(n), True
+    for r in range(len(before)):
+        state = replica_state(replicas, r)
+        if n_accepted == 0 or r < upper or r > upper + 1:
+            fine &= not differs(before[r], state)
+        copy_partition(state, full)
+        for v in range(n):
+            full.log_tau[v] = 0.0
+        score_partition(view, full)
+        fine &= is_valid(state) and not differs(full, state)
+    for side in range(2):
+        state = replica_state(replicas, upper + side)
+        layers[side] = state.layer
+        held[side] = state.held
+    codes[0] = work.crossover.first.code
+    codes[1] = work.crossover.second.code
+    return fine
+
+
+@numba.njit(cache=True)
+def draw_crossings(view, replicas, power, upper, n_tries, work, rng, codes, layers, held):
+    """Exchanges from the same states; returns whether everything else was right."""
+    before, fine = remember(view, replicas), True
     for draw in range(len(codes)):
-        for r in range(start):
-            copy_partition(before[r], replica_state(replicas, r))
-        n_accepted = cross(view, replicas, power, upper, n_tries, work, rng)
+        put_back(before, replicas)
+        n_accepted = cross_over(view, replicas, power, upper, n_tries, work, rng)
         fine &= 0 <= n_accepted <= n_tries
-        for r in range(start):
-            state = replica_state(replicas, r)
-            if n_accepted == 0 or r < upper or r > upper + 1:
-                fine &= not differs(before[r], state)
-            copy_partition(state, full)
-            for v in range(n):
-                full.log_tau[v] = 0.0
-            score_partition(view, full)
-            fine &= is_valid(state) and not differs(full, state)
-        for side in range(2):
-            state = replica_state(replicas, upper + side)
-            layers[draw, side] = state.layer
-            held[draw, side] = state.held
-        codes[draw, 0] = work.crossover.first.code
-        codes[draw, 1] = work.crossover.second.code
+        fine &= look(
+            view, replicas, before, upper, n_accepted, work, codes[draw], layers[draw], held[draw]
+        )
     return fine
 
 
@@ -266,7 +283,7 @@ class Crosser:
         return {tuple(candidate_masks(view, dag).tolist()): dag for dag in possible}
 
     def counts(
-        self, i: int, j: int, powers: Powers, n_draws: int, *, n_tries: int = 1, cross=cross_over
+        self, i: int, j: int, powers: Powers, n_draws: int, *, n_tries: int = 1, draw=draw_crossings
     ) -> dict[Pair, int]:
         """How often exchanges between the states i and j end in each pair of DAGs."""
         stepper, n = self.stepper, self.stepper.problem.n
@@ -275,7 +292,7 @@ class Crosser:
         set_state(replicas, 1, stepper.state(i))
         set_state(replicas, 2, stepper.state(j))
         codes, layers, held = (np.empty((n_draws, 2, n), dtype=np.int64) for _ in range(3))
-        assert draw_crossings(
+        assert draw(
             stepper.problem.target.view,
             replicas,
             np.array([0.05, *powers]),
@@ -286,7 +303,6 @@ class Crosser:
             codes,
             layers,
             held,
-            cross,
         )
         found, times = np.unique(
             np.concatenate([codes, layers, held], axis=2), axis=0, return_counts=True

@@ -39,6 +39,7 @@ from tests.mcmc.crossing import (
     check_pairs,
     crossing_target,
     differing,
+    draw_crossings,
     exchanged,
     neighbours_along,
     parts_of,
@@ -129,14 +130,14 @@ def test_compiled_exchanges_of_four_nodes(name, powers):
 
 
 def check_crossings(
-    problem: HeldTarget, kernel: Crossing, n_pairs: int, n_draws: int, cross=cross_over
+    problem: HeldTarget, kernel: Crossing, n_pairs: int, n_draws: int, draw=draw_crossings
 ) -> None:
     """Single tries from some pairs of states, by the DAGs and by the states they lead to."""
     crosser = Crosser.of(problem, 1)
     rng = np.random.default_rng(2)
     starts = rng.choice(chosen_states(problem, 12, 1), (n_pairs, 2))
     for i, j in starts.tolist():
-        counts = crosser.counts(i, j, kernel.powers, n_draws, cross=cross)
+        counts = crosser.counts(i, j, kernel.powers, n_draws, draw=draw)
         law = kernel.outcomes(i, j)
         assert sum(law.values()) == pytest.approx(1.0, abs=1e-12)
         check_pairs(counts, law, FALSE_ALARM / n_pairs / 2)

@@ -1,5 +1,7 @@
 """Exchanges with known mistakes, each of which the checks of ``test_crossover`` must reject."""
 
+from functools import partial
+
 import numba
 import numpy as np
 import pytest
@@ -18,11 +20,15 @@ from tests.mcmc.crossing import (
     check_flows,
     crossing_target,
     differing,
+    draw_crossings,
     exchanged,
     log_ratio,
+    look,
     neighbours_along,
     parts_from,
     parts_of,
+    put_back,
+    remember,
 )
 from tests.mcmc.held import HeldTarget
 from tests.mcmc.laws import check_balanced, check_invariant
@@ -56,10 +62,10 @@ def has_balanced_flows(kernel: Crossing) -> bool:
     return True
 
 
-def is_compiled(kernel: Crossing, cross=cross_over) -> bool:
+def is_compiled(kernel: Crossing, draw=draw_crossings) -> bool:
     """Whether compiled exchanges are taken for the declared ones."""
     try:
-        check_crossings(kernel.problem, kernel, 40, 4_000, cross)
+        check_crossings(kernel.problem, kernel, 40, 4_000, draw)
     except AssertionError:
         return False
     return True
@@ -232,16 +238,38 @@ def cross_forgetting_slots(view, replicas, power, upper, n_tries, work, rng):
     return count
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        cross_through_cycles,
-        cross_without_way_back,
-        cross_with_powers_exchanged,
-        cross_with_other_powers,
-        cross_forgetting_slots,
-    ],
-)
-def test_wrong_compiled_exchanges(wrong):
+@numba.njit(cache=True)
+def draw_wrong_crossings(
+    mistake, view, replicas, power, upper, n_tries, work, rng, codes, layers, held
+):
+    """One loop for all mistakes: a loop that takes a kernel could not be cached."""
+    before, fine = remember(view, replicas), True
+    for draw in range(len(codes)):
+        put_back(before, replicas)
+        if mistake == 0:
+            n_accepted = cross_through_cycles(view, replicas, power, upper, n_tries, work, rng)
+        elif mistake == 1:
+            n_accepted = cross_without_way_back(view, replicas, power, upper, n_tries, work, rng)
+        elif mistake == 2:
+            n_accepted = cross_with_powers_exchanged(
+                view, replicas, power, upper, n_tries, work, rng
+            )
+        elif mistake == 3:
+            n_accepted = cross_with_other_powers(view, replicas, power, upper, n_tries, work, rng)
+        else:
+            n_accepted = cross_forgetting_slots(view, replicas, power, upper, n_tries, work, rng)
+        fine &= 0 <= n_accepted <= n_tries
+        fine &= look(
+            view, replicas, before, upper, n_accepted, work, codes[draw], layers[draw], held[draw]
+        )
+    return fine
+
+
+MISTAKES = ["cycles", "no way back", "powers exchanged", "other powers", "slots forgotten"]
+
+
+@pytest.mark.parametrize("mistake", range(len(MISTAKES)), ids=MISTAKES)
+def test_wrong_compiled_exchanges(mistake):
     for name in NAMES:
-        assert not is_compiled(Crossing(crossing_target(name), POWERS), wrong)
+        kernel = Crossing(crossing_target(name), POWERS)
+        assert not is_compiled(kernel, partial(draw_wrong_crossings, mistake))
