@@ -1,6 +1,7 @@
 """The one function that wires the stages together: data, score, table, engine, posterior."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import ExitStack
 from inspect import signature
 from pathlib import Path
@@ -15,7 +16,7 @@ from outpoint.errors import GraphError, OptionError
 from outpoint.exact import is_quick, require_feasible, solve
 from outpoint.graphs import Dag
 from outpoint.mcmc import SAMPLERS, Moves, check_method
-from outpoint.narrowing import narrow
+from outpoint.narrowing import Narrowed, narrow
 from outpoint.posterior import ExactPosterior, Posterior, RunInfo, write_run
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.info import make_info
@@ -23,6 +24,7 @@ from outpoint.preparation import Model, checked_seed, prepare
 from outpoint.processors import limited_threads
 from outpoint.resumption import find_saved
 from outpoint.runs import Progress, Report, RunDirectory, saved_arrays
+from outpoint.runs.scores import keep_scores, kept_scores
 from outpoint.sampling import (
     SamplingOptions,
     Start,
@@ -286,15 +288,36 @@ def _sample(
     """Score families, then run chains."""
     report(Progress("scoring parent sets", 0.0))
     with workers(options) as pool:
-        saved = saved_arrays(options.out) if resume and options.out is not None else {}
-        narrowed = narrow(model, n_candidates, candidates, options.seed, pool, saved, report)
-        if options.out is not None and not resume:
-            options.out.discard_checkpoint()
+        narrowed = _narrow(model, options, n_candidates, candidates, pool, report, resume)
         report(Progress("sampling", 0.0))
         own = None if candidates is None else {k: sorted(v) for k, v in candidates.items()}
         facts = {**model.facts, "given candidates": own}
         gaussian = GaussianModel.from_scorer(model.scorer, model.data.names)
         return sample_posterior(narrowed, model.prior, options, facts, info, report, pool, gaussian)
+
+
+def _narrow(
+    model: Model,
+    options: SamplingOptions,
+    n_candidates: int | None,
+    candidates: Mapping[str, Sequence[str]] | None,
+    pool: Executor | None,
+    report: Report,
+    resume: bool,
+) -> Narrowed:
+    """Choose candidates; scores and choices of a run that is continued are taken from it."""
+    run, digest = options.out, model.scores_digest
+    continued = run if resume else None
+    saved = {} if continued is None else saved_arrays(continued)
+    known = None if continued is None or digest is None else kept_scores(continued, digest)
+    narrowed, families = narrow(
+        model, n_candidates, candidates, options.seed, pool, saved, known, report
+    )
+    if run is not None and not resume:
+        run.discard_checkpoint()
+    if run is not None and digest is not None and families is not known:
+        keep_scores(run, digest, families)
+    return narrowed
 
 
 def log_score(

@@ -85,35 +85,42 @@ def narrow(
     seed: int,
     pool: Executor | None = None,
     saved: Mapping[str, NDArray[Any]] | None = None,
+    families: Families | None = None,
     report: Report = lambda progress: None,
-) -> Narrowed:
+) -> tuple[Narrowed, Families]:
     """Choose candidates, ``n_candidates`` for each node, beginning with ``given`` if there are any.
 
     What a run that is continued has chosen when it began is taken from ``saved``: a search or a
-    pilot need not end in the same place on another machine.
+    pilot need not end in the same place on another machine. ``families`` may have been scored
+    before; they are returned with the choice.
     """
     n = model.data.n_nodes
     lists = None if given is None else _check_given(model.data.names, given)
     n_candidates = _check_number(model, n_candidates, lists)
-    families = score_families(
-        model.scorer,
-        model.prior,
-        max_parents=model.max_parents,
-        is_complete=n_candidates == n - 1,
-        pool=pool,
-    )
+    is_complete = n_candidates == n - 1
+    if families is None or not families.are_for(n, model.max_parents, is_complete=is_complete):
+        families = score_families(
+            model.scorer,
+            model.prior,
+            max_parents=model.max_parents,
+            is_complete=is_complete,
+            pool=pool,
+        )
     stage = _Stage(model, families, n_candidates)
     if saved and saved.get(CANDIDATES, families.scores).shape == (n, n_candidates):
         table = stage.assemble(saved[CANDIDATES].copy())
         starts = saved[STARTS] if len(saved[STARTS]) else None
-        return Narrowed(table, model.prior.required, float(saved[HOTTEST][0]), starts, saved[START])
+        chosen = Narrowed(
+            table, model.prior.required, float(saved[HOTTEST][0]), starts, saved[START]
+        )
+        return chosen, families
     candidates = stage.choose() if lists is None else lists
-    table = stage.assemble(candidates, only_winners=n_candidates < n - 1)
+    table = stage.assemble(candidates, only_winners=not is_complete)
     report(Progress("searching for good DAGs", 0.0))
     required, n_steps = model.prior.required, default_steps(n)
     searched, powers = _search(table, required, seed, SEARCH_RUNS, n_steps)
     if table.is_complete:
-        return Narrowed(table, searched[0], 0.0)
+        return Narrowed(table, searched[0], 0.0), families
     quick, _ = _search(table, required, seed + 1, QUICK_RUNS, n_steps // QUICKER, powers)
     near = np.mean([dag | dag.T for dag in searched + quick], axis=0)
     table = stage.assemble(stage.choose(near) if lists is None else lists)
@@ -126,7 +133,8 @@ def narrow(
             break
         use = np.maximum(use, pilot.edges + TURNED * pilot.edges.T)
         table = stage.assemble(stage.choose(np.where(use >= WORTH_IT, 1.0 + use, near)))
-    return Narrowed(table, table.fitted(dags[0]), pilot.hottest, _codes(table, dags))
+    best = table.fitted(dags[0])
+    return Narrowed(table, best, pilot.hottest, _codes(table, dags)), families
 
 
 class _Stage:

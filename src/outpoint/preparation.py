@@ -1,14 +1,18 @@
 """From what a user gives to what engines take: the data, the score and the prior as one model."""
 
+import hashlib
+import json
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from typing import Any, cast
 
 import numpy as np
 
+from outpoint import __version__
 from outpoint.data import Data, Dataset, load_dataset
 from outpoint.errors import OptionError
 from outpoint.scores import (
+    SCORES,
     CustomScore,
     FamilyScorer,
     Knowledge,
@@ -43,6 +47,17 @@ class Model:
             "structure prior": self.structure_prior,
             "max_parents": self.max_parents,
         }
+
+    @property
+    def scores_digest(self) -> str | None:
+        """A digest of all that decides the scores of families; None if no name stands for that."""
+        if self.score.name not in SCORES:
+            return None
+        digest = hashlib.sha256(json.dumps([__version__, self.facts], sort_keys=True).encode())
+        prior = self.prior
+        for array in (prior.size_log_weight, prior.edge_log_weight, prior.required):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
 
     @property
     def notes(self) -> tuple[str, ...]:

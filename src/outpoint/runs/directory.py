@@ -8,7 +8,7 @@
         chain-I.checkpoint           the state of a chain
         chain-I.draws-THIN           its draws
         table-DIGEST/                the score table, for workers that map it into memory
-        scores.npz                   scores of families, kept for the next session
+        scores.checkpoint            scores of families, kept for the next session
         stop                         tells workers to end
     RUN/.outpoint-lock               there while a process works on the run
     RUN/.outpoint-staging/           results while they are being written
@@ -44,8 +44,8 @@ PART = re.compile(r"\.outpoint-\w+")
 """Names of directories in which single files, such as a new report, are written."""
 
 IN_CHECKPOINT = re.compile(
-    r"run\.checkpoint|chain-\d+\.checkpoint|chain-\d+\.draws-\d+|table-[0-9a-f]+|scores\.npz|stop"
-    r"|\.(run|chain-\d+)\.checkpoint\.\d+|\.scores\.npz.*"
+    r"(run|scores|chain-\d+)\.checkpoint|\.(run|scores|chain-\d+)\.checkpoint\.\d+"
+    r"|chain-\d+\.draws-\d+|table-[0-9a-f]+|stop"
 )
 IN_STAGING = re.compile("|".join([*map(re.escape, RUN_FILES), PART.pattern]))
 
@@ -86,7 +86,7 @@ class RunDirectory:
     @property
     def scores(self) -> Path:
         """Scores of families that need not be computed again when the run is continued."""
-        return self.checkpoint / "scores.npz"
+        return self.checkpoint / "scores.checkpoint"
 
     @property
     def stop(self) -> Path:

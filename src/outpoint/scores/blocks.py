@@ -51,7 +51,7 @@ class Blocks(NormalWishart):
         return "blocks"
 
     def count_columns(self, data: Dataset) -> int:
-        """One for a continuous variable, one less than the observed levels for a categorical one."""
+        """One of a continuous variable, one less than the observed levels of a categorical one."""
         return sum(
             1 if levels is None else len(np.unique(data.values[:, v])) - 1
             for v, levels in enumerate(data.levels)

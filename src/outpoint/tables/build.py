@@ -50,11 +50,14 @@ def default_max_parents(n_nodes: int) -> int:
     return limit
 
 
-def scored_parents(n_nodes: int, max_parents: int) -> int:
+def scored_parents(n_nodes: int, max_parents: int, *, is_complete: bool = False) -> int:
     """Up to which size all sets are scored, whether they leave the candidates or not."""
     size = max_parents
-    while size > 1 and n_nodes * count_subsets(n_nodes - 1, size) > (
-        USUAL_FAMILIES if size > 3 else MAX_FAMILIES
+    while (
+        not is_complete
+        and size > 1
+        and n_nodes * count_subsets(n_nodes - 1, size)
+        > (USUAL_FAMILIES if size > 3 else MAX_FAMILIES)
     ):
         size -= 1
     return size
@@ -106,6 +109,17 @@ class Families(NamedTuple):
     scored_parents: int
     needed: Scores
 
+    def are_for(self, n_nodes: int, max_parents: int, *, is_complete: bool) -> bool:
+        """Whether these are all families of such a problem, by their number."""
+        size = scored_parents(n_nodes, max_parents, is_complete=is_complete)
+        n_needed = 0 if is_complete else n_nodes
+        return (
+            self.scored_parents == size
+            and self.scores.shape == (n_nodes, count_subsets(n_nodes - 1, size))
+            and self.needed.shape == (n_needed, n_needed)
+            and self.scores.dtype == self.needed.dtype == np.float64
+        )
+
 
 def score_families(
     scorer: FamilyScorer,
@@ -121,7 +135,7 @@ def score_families(
     be complete.
     """
     n = scorer.n_nodes
-    size = max_parents if is_complete else scored_parents(n, max_parents)
+    size = scored_parents(n, max_parents, is_complete=is_complete)
     if not is_complete and n * comb(n - 1, size) > MAX_FAMILIES:
         raise TooLargeError(f"{n} variables are too many for a table of single parents.")
     scores = scorer.every_family(size, pool)
