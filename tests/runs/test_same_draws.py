@@ -52,7 +52,13 @@ def _other_seed(case: str) -> op.Posterior:
         return learn(case, seed=77, resume=False)
 
 
-@pytest.mark.parametrize("case", CASES)
+LONGER = ("order until converged", "structure until converged")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=pytest.mark.long if case in LONGER else ()) for case in CASES],
+)
 def test_interrupted_and_continued(
     case: str, tmp_path: Path, short_rounds: pytest.MonkeyPatch
 ) -> None:
@@ -63,17 +69,26 @@ def test_interrupted_and_continued(
     assert differing(tmp_path / "whole", tmp_path / "run") == []
 
 
-def test_continued_with_unequal_chains(tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "case",
+    [
+        "mcmc until converged",
+        pytest.param("mcmc", marks=pytest.mark.long),
+        pytest.param("structure until converged", marks=pytest.mark.long),
+    ],
+)
+def test_continued_with_unequal_chains(
+    case: str, tmp_path: Path, short_rounds: pytest.MonkeyPatch
+) -> None:
     """Chains that are behind catch up; no check of convergence is missed or added."""
-    for case in ("mcmc", "mcmc until converged", "structure until converged"):
-        learn(case, tmp_path / case)
-        early, late = tmp_path / f"{case} early", tmp_path / f"{case} late"
-        interrupt(case, early, 700)
-        interrupt(case, late, 1100)
-        for path in (early / "checkpoint").glob("chain-1.*"):
-            shutil.copy(path, late / "checkpoint" / path.name)
-        learn(case, late)
-        assert differing(tmp_path / case, late) == []
+    learn(case, tmp_path / "whole")
+    early, late = tmp_path / "early", tmp_path / "late"
+    interrupt(case, early, 700)
+    interrupt(case, late, 1100)
+    for path in (early / "checkpoint").glob("chain-1.*"):
+        shutil.copy(path, late / "checkpoint" / path.name)
+    learn(case, late)
+    assert differing(tmp_path / "whole", late) == []
 
 
 def test_chains_are_judged_at_the_same_step(
