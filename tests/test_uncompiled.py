@@ -17,7 +17,7 @@ LAWS = [
     "scores/test_bdeu.py",
     "scores/test_bge.py",
     "tables/test_logspace.py",
-    "tables/test_queries.py",
+    "tables/test_table.py",
 ]
 
 
