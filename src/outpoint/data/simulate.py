@@ -9,8 +9,8 @@ a table of probabilities given its parents, drawn from a Dirichlet distribution 
 Randomness is consumed in the order of the node numbers, parameters first, then one number per cell,
 so the result does not depend on which of several ancestral orders is used.
 
-A variable that is set from outside in a row does not listen to its parents there: a continuous one is
-its noise alone, a categorical one takes each of its levels with the same probability. It is made
+A variable that is set from outside in a row does not listen to its parents there: a continuous one
+is its noise alone, a categorical one takes each of its levels with the same probability. It is made
 from the same random number as without the intervention, so rows that are only observed, and nodes
 that no target can reach, are the same whatever is set elsewhere.
 """
@@ -77,8 +77,8 @@ def simulate(
     ``rng`` is a seed or a NumPy Generator.
 
     ``interventions`` has one entry per row, the nodes that are set from outside in it, such as
-    ``[[]] * 200 + [["a"]] * 100``: a continuous node is then its noise alone, a categorical one takes
-    each level with the same probability.
+    ``[[]] * 200 + [["a"]] * 100``: a continuous node is then its noise alone, a categorical one
+    takes each level with the same probability.
     """
     _validate_n_obs(n_obs)
     generator = np.random.default_rng(rng)
