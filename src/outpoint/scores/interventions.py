@@ -12,6 +12,7 @@ covered edge may be turned if its ends were always set together, and then they s
 """
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from outpoint.data import Dataset
 from outpoint.data.wording import enumerate_names
 from outpoint.errors import DataError, OptionError
-from outpoint.scores.base import FamilyScorer, LocalScore
+from outpoint.scores.base import FamilyScorer, LocalScore, Nodes
 from outpoint.scores.checks import GO_ON
 from outpoint.scores.families import Scores
 from outpoint.scores.prior import StructurePrior
@@ -77,6 +78,15 @@ class InterventionScorer(FamilyScorer):
     def families(self, child: int, parents: NDArray[np.integer]) -> Scores:
         """Scores of ``child`` with each row of ``parents``."""
         return self.of(child).families(child, parents)
+
+    def fill_families(
+        self, children: Nodes, max_parents: int, out: Scores, pool: Executor | None = None
+    ) -> None:
+        """Each scorer writes the rows of its own nodes."""
+        for number, scorer in enumerate(self._scorers):
+            own = children[self._group[children] == number]
+            if own.size:
+                scorer.fill_families(own, max_parents, out, pool)
 
 
 class ConstantScorer(FamilyScorer):
