@@ -108,9 +108,10 @@ def _check_interventions(info: RunInfo, names: Sequence[str]) -> None:
     """Different sets of variables, whose rows are all there are."""
     known, n_rows, seen = set(names), 0, set()
     for one in info.interventions:
-        targets, count = one.get("targets"), one.get("n_rows")
+        require(one.keys() == {"targets", "n_rows"}, "an intervention has no targets or rows")
+        targets, count = one["targets"], one["n_rows"]
         is_list = isinstance(targets, list) and all(isinstance(name, str) for name in targets)
-        require(one.keys() == {"targets", "n_rows"} and is_list, "an intervention has no targets")
+        require(is_list, "an intervention has no targets")
         require(_fits(count, int) and count >= 1, "an intervention has no rows")
         chosen = frozenset(targets)
         require(chosen <= known and len(chosen) == len(targets), "a target is no variable")

@@ -42,7 +42,7 @@ from outpoint.posterior.sealed import Content, opened, write_sealed
 from outpoint.runs import ChainRecord, RunDirectory
 from outpoint.tables.parent_sets import ParentSets
 
-FORMAT = 4
+FORMAT = 5
 KIND = "outpoint posterior"
 
 MOST_SUMMARY = 1 << 26
