@@ -200,6 +200,21 @@ def test_categorical_variables_that_are_set_are_uniform():
         assert ((counts - expected) ** 2 / expected).sum() < 30
 
 
+def test_mixed_variables_that_are_set_do_not_listen():
+    n = 4000
+    entries = [()] * n + [("b",)] * n + [("c",)] * n
+    options = {"kind": "mixed", "levels": [None, 3, None], "coefficients": 2.0}
+    data = op.simulate(DAG, 3 * n, 1, interventions=entries, **options)
+    plain = op.simulate(DAG, 3 * n, 1, **options)
+    assert np.array_equal(data.values[:n], plain.values[:n])
+    counts = np.bincount(data.values[n : 2 * n, 1].astype(int), minlength=3)
+    # Chi-squared with 2 degrees of freedom: above 30 with probability 3e-7.
+    assert ((counts - n / 3) ** 2 / (n / 3)).sum() < 30
+    assert abs(np.corrcoef(data.values[n : 2 * n, :2].T)[0, 1]) < 5 / np.sqrt(n)
+    assert data.values[2 * n :, 2].std() == pytest.approx(1.0, abs=5 / np.sqrt(2 * n))
+    assert data.values[:n, 2].std() > 1.3
+
+
 def test_simulated_targets_are_checked():
     with pytest.raises(DataError, match="name 'd'"):
         op.simulate(DAG, 2, 1, interventions=["", "d"])

@@ -161,8 +161,8 @@ CRAFTED: dict[str, tuple[str, Callable[[h5py.File], None], str]] = {
         "'model_factor' has values",
     ),
     "scale 0": ("mcmc", values("model_scales", 0.0, 1), "no scale"),
-    "group beyond": ("mcmc", values("model_group", 1.0, 2), "a column has no model"),
-    "group between": ("exact", values("model_group", -0.5, 2), "a column has no model"),
+    "group beyond": ("mcmc", values("model_group", 1.0, 2), "a variable has no model"),
+    "group between": ("exact", values("model_group", -0.5, 2), "a variable has no model"),
     "target of no name": (
         "exact",
         told("interventions", [{"targets": ["nobody"], "n_rows": 1}]),

@@ -54,7 +54,8 @@ class BDeu:
         refuse_many_levels(data, MAX_LEVELS, "BDeu")
         refuse_degenerate(data, "BDeu", allow_degenerate)
         return score_observed(
-            data, lambda part: BDeuScorer(merge_rows(part), self.equivalent_sample_size)
+            data,
+            lambda rows: BDeuScorer(merge_rows(data.take(rows)), self.equivalent_sample_size),
         )
 
 

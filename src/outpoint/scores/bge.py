@@ -41,8 +41,6 @@ class BGe(NormalWishart):
         """Check the data and compute the posterior matrix R."""
         require_kind(data, "continuous", "BGe")
         refuse_degenerate(data, "BGe", allow_degenerate)
+        values = data.standardized().values if self.standardize else data.values
         start, scales = np.arange(data.n_nodes + 1), scales_of(data)
-        return score_observed(
-            data.standardized() if self.standardize else data,
-            lambda part: GaussianScorer(part.values, start, self, scales),
-        )
+        return score_observed(data, lambda rows: GaussianScorer(values[rows], start, self, scales))

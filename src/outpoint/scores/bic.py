@@ -50,7 +50,7 @@ class BIC:
         """Check the data; both kinds of columns are fine, but not in one table."""
         refuse_mixture(data, "BIC needs columns of one kind")
         refuse_degenerate(data, "BIC", allow_degenerate)
-        return score_observed(data, self._of_rows)
+        return score_observed(data, lambda rows: self._of_rows(data.take(rows)))
 
     def _of_rows(self, data: Dataset) -> SetScorer:
         rate = self.penalty * log(data.n_obs) / 2 if data.n_obs > 1 else 0.0

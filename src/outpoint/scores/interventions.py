@@ -25,15 +25,17 @@ from outpoint.scores.checks import GO_ON
 from outpoint.scores.families import Scores
 from outpoint.scores.prior import StructurePrior
 
+Rows = NDArray[np.bool_]
+"""Whether a row is used."""
 
-def score_observed(data: Dataset, make: Callable[[Dataset], FamilyScorer]) -> FamilyScorer:
+
+def score_observed(data: Dataset, make: Callable[[Rows], FamilyScorer]) -> FamilyScorer:
     """Scores of nodes by the rows in which they were not set; ``make`` scores all nodes by some."""
+    every = np.ones(data.n_obs, dtype=np.bool_)
     if not data.interventions:
-        return make(data)
+        return make(every)
     patterns, group = np.unique(~data.is_set.T, axis=0, return_inverse=True)
-    scorers = [
-        make(data.take(rows)) if rows.any() else ConstantScorer(data.n_nodes) for rows in patterns
-    ]
+    scorers = [make(rows) if rows.any() else UnobservedScorer(make(every)) for rows in patterns]
     return InterventionScorer(scorers, group)
 
 
@@ -89,12 +91,17 @@ class InterventionScorer(FamilyScorer):
                 scorer.fill_families(own, max_parents, out, pool)
 
 
-class ConstantScorer(FamilyScorer):
-    """Scores of no rows at all: the probability of nothing is 1, whatever the parents."""
+class UnobservedScorer(FamilyScorer):
+    """Scores of no rows at all: the probability of nothing is 1, whatever the parents.
 
-    def __init__(self, n_nodes: int) -> None:
-        self.n_nodes = n_nodes
+    Families that the score of other rows excludes are excluded here, too.
+    """
+
+    def __init__(self, other: FamilyScorer) -> None:
+        self.n_nodes = other.n_nodes
+        self._other = other
 
     def families(self, child: int, parents: NDArray[np.integer]) -> Scores:
-        """Zeros."""
-        return np.zeros(len(parents))
+        """Scores of ``child`` with each row of ``parents``."""
+        is_possible = self._other.families(child, parents) > -np.inf
+        return np.where(is_possible, 0.0, -np.inf)
