@@ -67,7 +67,7 @@ def test_exact_posterior_against_enumeration(kind):
 
 def test_classes_of_the_posterior_are_those_of_the_targets():
     data = simulated("gaussian")
-    post = op.learn(data, seed=1)
+    post = op.learn(data, method="mcmc", steps=2000, chains=2, draws=200, seed=1)
     draws = list(post.iter_dags())
     directed = np.mean([(g := dag.cpdag(TARGETS).adjacency) & ~g.T for dag in draws], axis=0)
     np.testing.assert_allclose(post.cpdag_probabilities, directed, atol=1e-12)
