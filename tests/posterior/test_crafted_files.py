@@ -160,7 +160,7 @@ CRAFTED: dict[str, tuple[str, Callable[[h5py.File], None], str]] = {
         values("model_factor", np.inf, (0, 0, 1)),
         "'model_factor' has values",
     ),
-    "scale 0": ("mcmc", values("model_scales", 0.0, 1), "no scale"),
+    "scale -1": ("mcmc", values("model_scales", -1.0, 1), "'model_scales' has values"),
     "group beyond": ("mcmc", values("model_group", 1.0, 2), "a variable has no model"),
     "group between": ("exact", values("model_group", -0.5, 2), "a variable has no model"),
     "target of no name": (
