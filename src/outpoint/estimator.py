@@ -81,6 +81,7 @@ class OutpointLearner:
         required: Iterable[tuple[str, str]] = (),
         tiers: Sequence[Sequence[str]] | None = None,
         roots: Iterable[str] = (),
+        interventions: Any = None,
         allow_degenerate: bool = False,
         memory_limit: float | None = None,
         time: str | float | None = None,
@@ -110,6 +111,7 @@ class OutpointLearner:
         self.required = required
         self.tiers = tiers
         self.roots = roots
+        self.interventions = interventions
         self.allow_degenerate = allow_degenerate
         self.memory_limit = memory_limit
         self.time = time
@@ -148,7 +150,7 @@ class OutpointLearner:
         if threshold is not None and not 0.0 <= threshold <= 1.0:
             raise OptionError(f"threshold is a probability or None, not {threshold!r}.")
         _refuse_unusable(X, self.allow_degenerate)
-        data = load_dataset(X)
+        data = load_dataset(X, interventions=options.pop("interventions"))
         posterior = learn(data, score=options.pop("local_score"), **options)
         self.posterior_: Posterior = posterior
         self.edge_support_: pd.DataFrame = posterior.edge_probabilities

@@ -37,6 +37,7 @@ from outpoint.scores import (
     Knowledge,
     Score,
     StructurePrior,
+    bind_score,
     build_prior,
     resolve_knowledge,
     resolve_score,
@@ -76,6 +77,7 @@ def learn(
     required: Iterable[tuple[str, str]] = (),
     tiers: Sequence[Sequence[str]] | None = None,
     roots: Iterable[str] = (),
+    interventions: Any = None,
     allow_degenerate: bool = False,
     memory_limit: float | None = None,
     time: str | float | None = None,
@@ -151,8 +153,13 @@ def learn(
         Groups of variables from causes to effects; no edge points back to an earlier group.
     roots
         Variables without parents.
+    interventions
+        Which variables were set from outside in each row: the name of a column that tells, or a
+        list with the names for each row (see :func:`load_dataset`). A variable is scored by the
+        rows in which it was not set.
     allow_degenerate
-        Go on with constant or identical columns or fewer rows than columns.
+        Go on with constant or identical columns, fewer rows than columns, or variables that were
+        set in every row.
     memory_limit
         Bytes the exact engine may use (default: what is free); ``"auto"`` samples where they are
         too few.
@@ -203,7 +210,7 @@ def _learn(
 ) -> Posterior:
     """Do what was ``asked`` for, in the directory of a run, if there is one, that is held."""
     started = perf_counter()
-    dataset = load_dataset(asked["data"])
+    dataset = load_dataset(asked["data"], interventions=asked["interventions"])
     saved = find_saved(run) if asked["resume"] and run is not None else None
     if saved is not None:
         asked = saved.adopt(asked, DEFAULTS, dataset)
@@ -332,18 +339,20 @@ def log_score(
     required: Iterable[tuple[str, str]] = (),
     tiers: Sequence[Sequence[str]] | None = None,
     roots: Iterable[str] = (),
+    interventions: Any = None,
     allow_degenerate: bool = False,
 ) -> float:
     """Log score, prior included, of one DAG: the sum of its nodes' local scores.
 
     The options are those of :func:`learn`. It is -inf if what is known excludes the DAG.
     """
-    dataset = load_dataset(data)
+    dataset = load_dataset(data, interventions=interventions)
     if not isinstance(dag, Dag):
         raise GraphError(f"log_score needs an outpoint.Dag, not {type(dag).__name__}.")
     if set(dag.names) != set(dataset.names):
         raise GraphError("the DAG's nodes are not the columns of the data.")
-    scorer = resolve_score(score, dataset).bind(dataset, allow_degenerate=allow_degenerate)
+    chosen = resolve_score(score, dataset)
+    scorer = bind_score(chosen, dataset, allow_degenerate=allow_degenerate)
     prior = build_prior(
         dataset.names,
         structure_prior=structure_prior,

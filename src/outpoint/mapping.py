@@ -49,9 +49,9 @@ class MapResult:
     such bound. Where orders were searched the bound uses ``n_linear_extensions``, the number of
     orders of the DAG, or an upper bound on it if ``linear_extensions_exact`` is False.
 
-    ``optima`` holds one DAG of each class of Markov equivalent DAGs that was met with this score,
-    ``dag`` first; if there is more than one, data and prior do not decide between them. ``info``
-    is the record of the data, the model and the search, as posteriors have it.
+    ``optima`` holds one DAG of each class of equivalent DAGs that was met with this score, ``dag``
+    first; if there is more than one, data and prior do not decide between them. ``info`` is the
+    record of the data, the model and the search, as posteriors have it.
     """
 
     dag: Dag
@@ -99,7 +99,7 @@ class MapResult:
     @property
     def cpdag(self) -> Cpdag:
         """The class of DAGs that data cannot tell from the best one."""
-        return self.dag.cpdag()
+        return self.dag.cpdag(self.info.targets)
 
     @property
     def is_proven(self) -> bool:
@@ -119,9 +119,8 @@ class MapResult:
         else:
             text = f"{self.hits} of {self.runs} runs found it; {self._bound_in_words()}."
         if len(self.optima) > 1:
-            text += (
-                f" {len(self.optima)} DAGs that are not Markov equivalent were met with this score."
-            )
+            kind = "equivalent" if self.info.targets else "Markov equivalent"
+            text += f" {len(self.optima)} DAGs that are not {kind} were met with this score."
         return text
 
     def _bound_in_words(self) -> str:
@@ -175,6 +174,7 @@ def find_map(
     required: Iterable[tuple[str, str]] = (),
     tiers: Sequence[Sequence[str]] | None = None,
     roots: Iterable[str] = (),
+    interventions: Any = None,
     allow_degenerate: bool = False,
     memory_limit: float | None = None,
     threads: int | None = None,
@@ -185,7 +185,7 @@ def find_map(
     Parameters
     ----------
     data, score, max_parents, structure_prior, knowledge, edge_prior, forbidden, required, tiers, \
-roots, allow_degenerate
+roots, interventions, allow_degenerate
         As for :func:`outpoint.learn`; ``score="bic"`` is a penalised likelihood.
     method
         ``"exact"``: dynamic programming over all sets of nodes, up to about 22 variables.
@@ -237,6 +237,7 @@ roots, allow_degenerate
             roots=roots,
         ),
         allow_degenerate=allow_degenerate,
+        interventions=interventions,
     )
     seed = checked_seed(seed)
     is_searched = runs is not None or steps is not None or space != "order"
@@ -320,6 +321,7 @@ def _conclude(
     optima = _classes(
         model.data.names,
         [dag for dag, hit in zip(found.adjacencies, is_hit, strict=True) if hit],
+        info.targets,
     )
     hits = 1 if method == "exact" else int(is_hit.sum())
     n_orders, is_exact, miss = None, False, None
@@ -348,14 +350,18 @@ def _conclude(
     )
 
 
-def _classes(names: tuple[str, ...], adjacencies: list[NDArray[np.bool_]]) -> tuple[Dag, ...]:
-    """One DAG of each Markov equivalence class, fewest edges first, whatever their order."""
+def _classes(
+    names: tuple[str, ...],
+    adjacencies: list[NDArray[np.bool_]],
+    targets: tuple[tuple[str, ...], ...],
+) -> tuple[Dag, ...]:
+    """One DAG of each equivalence class, fewest edges first, whatever their order."""
     unique = {adjacency.tobytes(): adjacency for adjacency in adjacencies}
     ranked = sorted(unique, key=lambda key: (int(unique[key].sum()), key))
     classes: dict[bytes, Dag] = {}
     for key in ranked:
         dag = Dag(names, unique[key])
-        classes.setdefault(dag.cpdag().adjacency.tobytes(), dag)
+        classes.setdefault(dag.cpdag(targets).adjacency.tobytes(), dag)
     return tuple(classes.values())
 
 

@@ -19,8 +19,10 @@ from outpoint.scores import (
     LocalScore,
     Score,
     StructurePrior,
+    bind_score,
     build_prior,
     note_units,
+    refuse_unobserved,
     resolve_score,
 )
 from outpoint.tables import ScoreTable, build_table, check_max_parents
@@ -75,6 +77,9 @@ class Model:
             "path": data.path,
             "reading": data.reading,
             "kinds": data.kinds,
+            "interventions": tuple(
+                {"targets": list(targets), "n_rows": n_rows} for targets, n_rows in data.target_sets
+            ),
             "notes": self.notes,
             "score": self.score.name,
             "score_settings": _write_score(self.score),
@@ -113,16 +118,18 @@ def prepare(
     structure_prior: str,
     knowledge: Knowledge,
     allow_degenerate: bool,
+    interventions: Any = None,
 ) -> Model:
     """Read the data, combine prior and knowledge, and bind the score; refuse what is wrong."""
-    dataset = load_dataset(data)
+    dataset = load_dataset(data, interventions=interventions)
     limit = check_max_parents(dataset.n_nodes, max_parents)
     known = knowledge.bind(dataset.names)
     prior = build_prior(
         dataset.names, structure_prior=structure_prior, knowledge=known, max_parents=limit
     )
     chosen = resolve_score(score, dataset)
-    scorer = chosen.bind(dataset, allow_degenerate=allow_degenerate)
+    scorer = bind_score(chosen, dataset, allow_degenerate=allow_degenerate)
+    refuse_unobserved(dataset, prior, allow_degenerate=allow_degenerate)
     return Model(dataset, chosen, scorer, structure_prior, known, prior, limit)
 
 

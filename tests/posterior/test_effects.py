@@ -75,7 +75,7 @@ def test_the_score_is_likelihood_times_prior_over_posterior(wrong):
     rng = np.random.default_rng(1)
     values = dependent_values(rng, 12, 4)
     model = model_of(values)
-    r = model.factor.T @ model.factor
+    r = model.factor[0].T @ model.factor[0]
     np.testing.assert_allclose(r, plain_matrix(values), rtol=1e-12)
     spread = np.eye(12) + np.ones((12, 12))  # the mean, with prior weight 1, integrated out
     for child, parents in all_families(4):
@@ -84,7 +84,7 @@ def test_the_score_is_likelihood_times_prior_over_posterior(wrong):
             values[:, child] - values[:, list(parents)] @ b
         )
         prior = plain_posterior(0.5 * np.eye(4), ALPHA_W[4] - 4, child, parents)
-        freedom = model.degrees_of_freedom + wrong
+        freedom = model.degrees_of_freedom[0] + wrong
         posterior = plain_posterior(r, freedom, child, parents)
         found = likelihood + plain_log_density(prior, b, variance)
         found -= plain_log_density(posterior, b, variance)
@@ -102,7 +102,7 @@ def collider(n):
 def distances_to_student(model, truth):
     """p-values of coefficients against their marginal Student law; ``truth`` is the right model."""
     location, inside, shape, rate = plain_posterior(
-        truth.factor.T @ truth.factor, truth.degrees_of_freedom, 3, [0, 1, 2]
+        truth.factor[0].T @ truth.factor[0], truth.degrees_of_freedom[0], 3, [0, 1, 2]
     )
     found = sample_effects(
         collider(4)[None], model, np.random.default_rng(2), parameters_per_dag=20_000
@@ -229,7 +229,9 @@ def test_second_moments_and_intervals(reference):
         off_diagonal = ~np.eye(4, dtype=bool)
         assert (below[off_diagonal] > q - 0.025).all()
         assert (strictly[off_diagonal] < q + 0.025).all()
-    certain = replace(model, degrees_of_freedom=1e14)  # coefficients without uncertainty
+    certain = replace(
+        model, degrees_of_freedom=np.array([1e14])
+    )  # coefficients without uncertainty
     wrong = sample_effects(all_dags(4)[chosen], certain, rng)
     assert (np.abs(wrong.sd.to_numpy() - scale) > bound + 1e-9).sum() >= 4
 
@@ -342,8 +344,8 @@ def test_intervals_are_calibrated():
     "wrong",
     [
         {"transpose": True},
-        {"change": lambda model: replace(model, degrees_of_freedom=1e14)},
-        {"change": lambda model: replace(model, degrees_of_freedom=1.0)},
+        {"change": lambda model: replace(model, degrees_of_freedom=np.array([1e14]))},
+        {"change": lambda model: replace(model, degrees_of_freedom=np.array([1.0]))},
     ],
     ids=["transposed", "coefficients without uncertainty", "observations not counted"],
 )

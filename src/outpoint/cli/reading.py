@@ -38,6 +38,11 @@ PARAMETERS: dict[str, Any] = {
     "missing": _text_option(
         "--missing", "drop|refuse", "Drop rows with missing values, or refuse them (default)."
     ),
+    "interventions": _text_option(
+        "--interventions",
+        "COLUMN",
+        "Column with the variables that were set in each row (a;b), empty where none was.",
+    ),
     "separator": _text_option(
         "--separator", "CHARACTER", "What separates the columns, if it is not recognised."
     ),

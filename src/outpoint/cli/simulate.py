@@ -10,6 +10,9 @@ from outpoint.errors import OptionError
 
 RANDOM = "The random DAG"
 VALUES = "The values"
+INTERVENTIONS = "interventions"
+"""The column that tells which variables were set in each row."""
+
 MOST_NODES = 10_000
 MOST_NUMBERS = 100_000_000
 
@@ -72,6 +75,15 @@ def simulate(
             rich_help_panel=VALUES,
         ),
     ] = 2,
+    intervene: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES:ROWS",
+            help="So many further rows in which these variables (separated by commas) are set from "
+            "outside; repeatable. A column 'interventions' then tells what was set.",
+            rich_help_panel=VALUES,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -107,6 +119,7 @@ def simulate(
     if (graph is None) == (nodes is None):
         raise OptionError("give either a GRAPH or the number of --nodes of a random one.")
     check_seed(seed)
+    experiments = [_parse_experiment(text) for text in intervene or ()]
     if kind not in ("gaussian", "categorical", "mixed"):
         raise OptionError(f"--kind is gaussian, categorical or mixed, not {kind!r}.")
     _check_files(out, truth)
@@ -126,15 +139,22 @@ def simulate(
             max_parents=max_parents,
             edge_probability=edge_probability,
         )
+    n_obs = observations + sum(n_rows for _, n_rows in experiments)
+    _check_size(dag.n_nodes, n_obs)
+    entries: list[list[str]] = [[]] * observations
+    for names, n_rows in experiments:
+        entries += [names] * n_rows
     data = simulate_data(
         dag,
-        observations,
+        n_obs,
         rng,
         kind=kind,  # type: ignore[arg-type]
         coefficients="bounded" if coefficient is None else coefficient,
         levels=levels,
+        interventions=entries,
     )
-    text = data.to_frame().to_csv(index=False, lineterminator="\n")
+    frame = data.to_frame(INTERVENTIONS if experiments else None)
+    text = frame.to_csv(index=False, lineterminator="\n")
     if truth is not None:
         write_text(truth, format_dag(dag, truth))
     if out is None:
@@ -143,9 +163,18 @@ def simulate(
     write_text(out, text)
     if not quiet:
         shape = f"{data.n_obs} observations of {data.n_nodes} {kind} variables"
-        print_note(f"{out}: {shape}")
+        n_set = data.n_obs - observations
+        print_note(f"{out}: {shape}" + (f", {n_set} of them with interventions" if n_set else ""))
         if truth is not None:
             print_note(f"{truth}: their DAG, {dag.n_edges} edges")
+
+
+def _parse_experiment(text: str) -> tuple[list[str], int]:
+    """The variables of NAMES:ROWS, and in how many rows they are set."""
+    names, colon, size = text.rpartition(":")
+    if not colon or not size.strip().isdecimal() or len(size) > 12 or int(size) == 0:
+        raise OptionError(f"--intervene is written NAMES:ROWS, such as a:100, not {text!r}.")
+    return options.parse_group(names, "--intervene"), int(size)
 
 
 def _check_files(out: Path | None, truth: Path | None) -> None:

@@ -24,6 +24,14 @@ import numpy.typing as npt
 
 from outpoint.data.binning import quantile_bins
 from outpoint.data.copies import find_copies
+from outpoint.data.interventions import (
+    Interventions,
+    Targets,
+    check_length,
+    count_targets,
+    parse_interventions,
+    write_entries,
+)
 from outpoint.data.wording import enumerate_items, enumerate_names
 from outpoint.errors import DataError, OptionError
 
@@ -41,7 +49,8 @@ class Dataset:
     ``values`` (row, column) holds the numbers of a continuous column, and level codes from 0 of a
     categorical one. ``levels`` has one entry per column: ``None`` for a continuous column, for a
     categorical one the labels, also of levels never observed; left empty, all columns are
-    continuous.
+    continuous. ``interventions`` has one entry per row, the names of the variables that were set
+    from outside in it; left empty, all rows were only observed.
 
     How the data came here takes no part in comparisons: ``source`` says where from; ``path`` is
     what ``load_dataset`` was given, a file or the name of a bundled data set, and ``reading`` holds
@@ -56,6 +65,7 @@ class Dataset:
     path: str | None = None
     reading: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
+    interventions: Interventions = ()
 
     def __post_init__(self) -> None:
         names = tuple(str(name) for name in self.names)
@@ -71,10 +81,13 @@ class Dataset:
         if values.shape[0] < 1:
             raise DataError("The data have no rows; at least one observation is needed.")
         _validate_values(names, values, levels)
+        interventions = parse_interventions(self.interventions, names)
+        check_length(interventions, len(values))
         values.flags.writeable = False
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "levels", levels)
+        object.__setattr__(self, "interventions", interventions)
 
     @property
     def n_obs(self) -> int:
@@ -146,6 +159,25 @@ class Dataset:
         pairs = find_copies(self.values, [one is None for one in self.levels])
         return tuple((self.names[a], self.names[b]) for a, b in pairs)
 
+    @cached_property
+    def is_set(self) -> npt.NDArray[np.bool_]:
+        """Whether a variable was set from outside (row, column), read-only."""
+        is_set = np.zeros(self.values.shape, dtype=np.bool_)
+        number = {name: v for v, name in enumerate(self.names)}
+        for row, targets in enumerate(self.interventions):
+            is_set[row, [number[name] for name in targets]] = True
+        is_set.flags.writeable = False
+        return is_set
+
+    @property
+    def target_sets(self) -> list[tuple[Targets, int]]:
+        """The distinct sets of variables that were set together, each with its number of rows.
+
+        The empty set stands for the rows that were only observed; there are no sets at all if all
+        rows were.
+        """
+        return count_targets(self.interventions)
+
     def index(self, column: str | int) -> int:
         """The position of a column given by name or by position."""
         if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
@@ -199,6 +231,11 @@ class Dataset:
             levels=tuple(self.levels[v] for v in chosen),
         )
 
+    def take(self, rows: npt.NDArray[np.bool_]) -> "Dataset":
+        """The rows at which ``rows`` is true (at least one); all levels are kept."""
+        kept = tuple(t for t, one in zip(self.interventions, rows, strict=False) if one)
+        return self._changed(values=self.values[rows], interventions=kept)
+
     def discretized(self, bins: int = 3) -> "Dataset":
         """Continuous columns cut at quantiles into at most ``bins`` levels of about equal size.
 
@@ -215,8 +252,11 @@ class Dataset:
                 values[:, v], levels[v] = quantile_bins(values[:, v], int(bins))
         return self._changed(values=values, levels=tuple(levels))
 
-    def to_frame(self) -> "pd.DataFrame":
-        """A pandas DataFrame; categorical columns carry their labels and all their levels."""
+    def to_frame(self, interventions: str | None = None) -> "pd.DataFrame":
+        """A pandas DataFrame; categorical columns carry their labels and all their levels.
+
+        With ``interventions``, a further column of this name tells what was set in each row.
+        """
         import pandas as pd
 
         columns: dict[str, npt.NDArray[np.float64] | pd.Categorical[str]] = {}
@@ -228,27 +268,46 @@ class Dataset:
                 columns[name] = pd.Categorical.from_codes(
                     column.astype(np.int32).tolist(), categories=pd.Index(one)
                 )
-        return pd.DataFrame(columns)
+        frame = pd.DataFrame(columns)
+        if interventions is not None:
+            if interventions in self.names:
+                raise OptionError(f"{interventions!r} is a variable: choose another name.")
+            entries = self.interventions or ((),) * self.n_obs
+            frame[interventions] = write_entries(entries, self.names)
+        return frame
 
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of names, levels and values, the same on every platform."""
+        """SHA-256 (hex) of names, levels, values and interventions, alike on every platform."""
         digest = hashlib.sha256()
         header = json.dumps([self.names, self.levels, self.values.shape], ensure_ascii=True)
         digest.update(header.encode("ascii"))
         digest.update(np.ascontiguousarray(self.values, dtype="<f8").tobytes())
+        if self.interventions:
+            digest.update(np.packbits(self.is_set).tobytes())
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Dataset):
             return NotImplemented
         same_labels = self.names == other.names and self.levels == other.levels
-        return same_labels and np.array_equal(self.values, other.values)
+        same_rows = np.array_equal(self.values, other.values)
+        return same_labels and same_rows and self.interventions == other.interventions
 
     def __hash__(self) -> int:
         return hash(self.fingerprint())
 
     def describe(self) -> str:
-        """Size and kinds in words, naming the columns of the rarer kind if there are both."""
+        """Size, kinds and interventions in words, naming the columns of a rarer kind."""
+        return self._describe_kinds() + self._describe_interventions()
+
+    def _describe_interventions(self) -> str:
+        if not self.interventions:
+            return ""
+        targets = [self.names[v] for v in np.flatnonzero(self.is_set.any(axis=0))]
+        n_rows = int(self.is_set.any(axis=1).sum())
+        return f"; {enumerate_items(targets)} set in {n_rows} rows"
+
+    def _describe_kinds(self) -> str:
         if self.is_continuous or self.is_categorical:
             return f"{self.n_obs} observations of {self.n_nodes} {self.kinds[0]} variables"
         continuous, categorical = self.columns_of("continuous"), self.columns_of("categorical")

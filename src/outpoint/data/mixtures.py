@@ -23,25 +23,27 @@ def simulate_mixture(
     weights: FloatArray,
     noise_sd: FloatArray,
     levels: Sequence[int],
-    n_obs: int,
+    listens: npt.NDArray[np.bool_],
     rng: np.random.Generator,
 ) -> FloatArray:
     """Values, and codes of the nodes with levels, (row, node); ``levels`` is 0 for the others.
 
+    Where a node does not listen (row, node), because it is set, its parents contribute nothing.
     Scores are drawn first, edge by edge, then one number per cell.
     """
     scores = {
         (u, v): _draw_scores(levels[u], levels[v], rng) for u, v in np.argwhere(adjacency).tolist()
     }
-    noise = rng.standard_normal((n_obs, len(levels)))
-    uniform = rng.random((n_obs, len(levels)))
-    values = np.zeros((n_obs, len(levels)))
+    noise = rng.standard_normal(listens.shape)
+    uniform = rng.random(listens.shape)
+    values = np.zeros(listens.shape)
     for v in order:
         contributions = [
             weights[u, v] * _contribution(values[:, u], levels[u], levels[v], scores[u, v])
             for u in np.flatnonzero(adjacency[:, v]).tolist()
         ]
-        signal = sum(contributions, np.zeros((n_obs, max(levels[v], 1))))
+        signal = sum(contributions, np.zeros((len(values), max(levels[v], 1))))
+        signal = np.where(listens[:, v, None], signal, 0.0)
         if levels[v] == 0:
             values[:, v] = signal[:, 0] + noise_sd[v] * noise[:, v]
         else:

@@ -7,16 +7,19 @@ is said at once. The same steps for every source.
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from outpoint.data import bundled
 from outpoint.data.cardinality import has_cardinality_row, take_cardinality_row
 from outpoint.data.cells import DecimalMark
-from outpoint.data.columns import Column, as_continuous, assemble, decide_kind
+from outpoint.data.columns import Column, as_categorical, as_continuous, assemble, decide_kind
 from outpoint.data.dataset import Dataset, Kind, validate_names
+from outpoint.data.interventions import check_length, parse_interventions
 from outpoint.data.problems import Missing, Problem, refuse, refuse_empty
 from outpoint.data.reading import Names, Reading
 from outpoint.data.sources import Data, Source, source_of_dataset, source_of_file, source_of_memory
@@ -38,6 +41,7 @@ def load_dataset(
     missing: Literal["refuse", "drop"] = "refuse",
     separator: str | None = None,
     cardinality_row: bool | None = None,
+    interventions: Any = None,
 ) -> Dataset:
     """Load data from a file, a pandas or polars DataFrame, a 2-D array or a list of rows.
 
@@ -67,7 +71,13 @@ def load_dataset(
     cardinality_row
         Whether the first row below the header holds the number of levels of each column; left open,
         such a row is recognised in files.
+    interventions
+        Which variables were set from outside in each row: the name of a column that tells, which is
+        no variable itself (``a;b`` where a and b were set, nothing where the row was only
+        observed), or a list with the names for each row.
     """
+    column = interventions if isinstance(interventions, str) else None
+    entries = None if column is not None else interventions
     reading = Reading(
         columns=columns,
         drop=drop,
@@ -78,26 +88,28 @@ def load_dataset(
         missing=missing,
         separator=separator,
         cardinality_row=cardinality_row,
+        interventions=column,
     )
-    given = reading.given()
+    # a list for each row is no option that could be written down
+    given = reading.given() if entries is None else None
     if isinstance(data, str) and data in bundled.available() and not os.path.isfile(data):
         data = replace(bundled.load(data), path=data)
     if isinstance(data, Dataset):
-        return _reread(data, reading)
+        return _reread(data, reading, entries)
     if isinstance(data, (str, os.PathLike)):
         path = os.path.expanduser(os.fsdecode(data))
         if not os.path.exists(path):
             raise DataError(_no_file_message(path))
-        found = _build(source_of_file(Path(path), reading), reading, given)
+        found = _build(source_of_file(Path(path), reading), reading, given, entries)
         return replace(found, path=path)
     if separator is not None or decimal is not None:
         raise OptionError(
             "separator and decimal apply to files only; leave them out for data in memory."
         )
-    return _build(source_of_memory(data), reading, given)
+    return _build(source_of_memory(data), reading, given, entries)
 
 
-def _reread(data: Dataset, reading: Reading) -> Dataset:
+def _reread(data: Dataset, reading: Reading, entries: Any) -> Dataset:
     """Options applied to a data set; what they cannot change is refused."""
     given = reading.given()
     useless = [name for name in _OF_CELLS if name in given]
@@ -106,14 +118,17 @@ def _reread(data: Dataset, reading: Reading) -> Dataset:
             f"{' and '.join(useless)} tell how cells are read, and these data are a Dataset "
             "already; leave the options out."
         )
-    if not given.keys() - {"missing"}:
+    if not given.keys() - {"missing"} and entries is None:
         return data
     # options on top of others, or of changes in Python, cannot be written as one call
-    built = _build(source_of_dataset(data), reading, given if data.reading == {} else None)
+    written = given if data.reading == {} and entries is None else None
+    built = _build(source_of_dataset(data), reading, written, entries)
     return replace(built, path=data.path)
 
 
-def _build(source: Source, reading: Reading, given: dict[str, object] | None) -> Dataset:
+def _build(
+    source: Source, reading: Reading, given: dict[str, object] | None, entries: Any
+) -> Dataset:
     """The data set that a source and the options give, or one error about all columns."""
     chosen = reading.choose(source.names)
     names = tuple(source.names[v] for v in chosen)
@@ -122,13 +137,41 @@ def _build(source: Source, reading: Reading, given: dict[str, object] | None) ->
         raise DataError("The data have no rows; at least one observation is needed.")
     asked = reading.kinds_of(names)
     made = [source.make(v, asked.get(source.names[v])) for v in chosen]
+    n_above = 0
     if _has_cardinalities(source, reading, asked, chosen, made):
         made = _take_cardinalities(made, asked)
-    columns, notes = _check(made, asked, source, reading)
+        n_above = 1
+    if reading.interventions is not None:
+        entries = _entries_of(source, reading.interventions)[n_above:]
+    elif entries is None:
+        entries = source.interventions
+    interventions = parse_interventions(entries, names, lambda row: source.where(row + n_above))
+    check_length(interventions, source.n_rows - n_above)
+    columns, notes, kept = _check(made, asked, source, reading)
     kinds = {c.name: decide_kind(c, asked.get(c.name)) for c in columns}
     bins = reading.bins_of(names, kinds)
     table = assemble(columns, asked, bins)
-    return Dataset(*table, source.label, reading=given, notes=source.notes + notes)
+    return Dataset(
+        *table,
+        source.label,
+        reading=given,
+        notes=source.notes + notes,
+        interventions=tuple(compress(interventions, kept)),
+    )
+
+
+def _entries_of(source: Source, name: str) -> list[str]:
+    """The texts of the column that tells what was set; empty where there is none."""
+    column = source.make(source.names.index(name), "categorical")
+    if isinstance(column, Problem):
+        raise DataError(
+            f"Column {name!r} holds no names of variables, so it tells no interventions."
+        )
+    present = ~column.missing
+    found = as_categorical(column.take(present))
+    texts = np.full(len(present), "", dtype=object)
+    texts[present] = [(found.levels or ())[int(code)] for code in found.values]
+    return list(texts)
 
 
 def _has_cardinalities(
@@ -144,7 +187,11 @@ def _has_cardinalities(
     if not source.maybe_cardinalities or "continuous" in asked.values():
         return False
     known = dict(zip(chosen, made, strict=True))
-    every = [known.get(v) or source.make(v, None) for v in range(len(source.names))]
+    every = [
+        known.get(v) or source.make(v, None)
+        for v, name in enumerate(source.names)
+        if name != reading.interventions
+    ]
     columns = [column for column in every if isinstance(column, Column)]
     return len(columns) == len(every) and has_cardinality_row(columns)
 
@@ -165,8 +212,8 @@ def _take_cardinalities(
 
 def _check(
     made: Sequence[Column | Problem], asked: Mapping[str, Kind], source: Source, reading: Reading
-) -> tuple[list[Column], tuple[str, ...]]:
-    """Complete columns that can be variables, and a note on rows that were dropped."""
+) -> tuple[list[Column], tuple[str, ...], npt.NDArray[np.bool_]]:
+    """Complete columns that can be variables, a note on dropped rows, and which rows are left."""
     columns = [column for column in made if isinstance(column, Column)]
     problems = [problem for problem in made if isinstance(problem, Problem)]
     n_rows = columns[0].values.size if columns else source.n_rows
@@ -193,7 +240,7 @@ def _check(
     complete = [column for column in fitted if isinstance(column, Column)]
     problems += [problem for problem in fitted if isinstance(problem, Problem)]
     refuse(problems, missing, (int(incomplete.sum()), n_rows))
-    return complete, notes
+    return complete, notes, ~incomplete
 
 
 def _fit(column: Column, asked: Kind | None) -> Column | Problem:

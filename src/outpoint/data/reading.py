@@ -26,7 +26,8 @@ class Reading:
 
     ``columns`` and ``drop`` choose columns, ``categorical``, ``continuous`` and ``discretize`` say
     what they are, ``decimal``, ``missing``, ``separator`` and ``cardinality_row`` how the cells are
-    read. Lists of columns become tuples of names.
+    read. ``interventions`` is the column that tells what was set in each row. Lists of columns
+    become tuples of names.
     """
 
     columns: Names | None = None
@@ -38,6 +39,7 @@ class Reading:
     missing: Literal["refuse", "drop"] = "refuse"
     separator: str | None = None
     cardinality_row: bool | None = None
+    interventions: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("columns", "drop", "categorical", "continuous"):
@@ -62,15 +64,19 @@ class Reading:
         """The positions of the columns to read, in the order asked for."""
         dropped = set(self.drop)
         self._require_known("drop", self.drop, names)
+        if self.interventions is not None:
+            self._require_known("interventions", [self.interventions], names)
+        apart = {*dropped, self.interventions}
         if self.columns is None:
-            return [v for v, name in enumerate(names) if name not in dropped]
+            return [v for v, name in enumerate(names) if name not in apart]
         self._require_known("columns", self.columns, names)
         both = [name for name in self.columns if name in dropped]
         if both:
             raise OptionError(
                 f"{enumerate_names(both)} cannot be both in columns and in drop; choose one."
             )
-        return [v for name in self.columns for v, other in enumerate(names) if other == name]
+        wanted = [name for name in self.columns if name != self.interventions]
+        return [v for name in wanted for v, other in enumerate(names) if other == name]
 
     def kinds_of(self, names: Sequence[str]) -> dict[str, Kind]:
         """The kind that was asked for, by column; a column named itself overrules "all".

@@ -8,6 +8,11 @@ a table of probabilities given its parents, drawn from a Dirichlet distribution 
 
 Randomness is consumed in the order of the node numbers, parameters first, then one number per cell,
 so the result does not depend on which of several ancestral orders is used.
+
+A variable that is set from outside in a row does not listen to its parents there: a continuous one
+is its noise alone, a categorical one takes each of its levels with the same probability. It is made
+from the same random number as without the intervention, so rows that are only observed, and nodes
+that no target can reach, are the same whatever is set elsewhere.
 """
 
 import math
@@ -18,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from outpoint.data.dataset import Dataset
+from outpoint.data.interventions import check_length, parse_interventions
 from outpoint.data.mixtures import bound_weights, simulate_mixture
 from outpoint.errors import GraphError, OptionError, TooLargeError
 
@@ -51,6 +57,7 @@ def simulate(
     noise_sd: float | Sequence[float] = 1.0,
     levels: Levels = 2,
     concentration: float = 1.0,
+    interventions: Sequence[Any] = (),
 ) -> Dataset:
     """Simulate ``n_obs`` rows from ``dag``.
 
@@ -68,16 +75,20 @@ def simulate(
     smaller where the contributions to a node might exceed twice the noise.
 
     ``rng`` is a seed or a NumPy Generator.
+
+    ``interventions`` has one entry per row, the nodes that are set from outside in it, such as
+    ``[[]] * 200 + [["a"]] * 100``: a continuous node is then its noise alone, a categorical one
+    takes each level with the same probability.
     """
     _validate_n_obs(n_obs)
     generator = np.random.default_rng(rng)
     if kind == "gaussian":
-        return _simulate_gaussian(dag, n_obs, generator, coefficients, noise_sd)
+        return _simulate_gaussian(dag, n_obs, generator, coefficients, noise_sd, interventions)
     if kind == "categorical":
         tables = draw_tables(dag, generator, levels=levels, concentration=concentration)
-        return simulate_from_tables(dag, tables, n_obs, generator)
+        return simulate_from_tables(dag, tables, n_obs, generator, interventions=interventions)
     if kind == "mixed":
-        return _simulate_mixed(dag, n_obs, generator, coefficients, noise_sd, levels)
+        return _simulate_mixed(dag, n_obs, generator, coefficients, noise_sd, levels, interventions)
     raise OptionError(f"The kind {kind!r} is unknown; use 'gaussian', 'categorical' or 'mixed'.")
 
 
@@ -87,6 +98,7 @@ def _simulate_gaussian(
     rng: np.random.Generator,
     coefficients: Coefficients,
     noise_sd: float | Sequence[float],
+    interventions: Sequence[Any],
 ) -> Dataset:
     n_nodes = len(dag.names)
     is_bounded = isinstance(coefficients, str) and coefficients == "bounded"
@@ -95,13 +107,15 @@ def _simulate_gaussian(
     if is_bounded:
         _bound_weights(dag, weights, spread)
     values = rng.standard_normal((n_obs, n_nodes)) * spread
+    listens = _find_listening(dag, n_obs, interventions)
     with np.errstate(over="ignore", invalid="ignore"):
         for v in _ancestral_order(dag):
             parents = _parents(dag, v)
-            values[:, v] += values[:, parents] @ weights[parents, v]
+            signal = values[:, parents] @ weights[parents, v]
+            values[:, v] += np.where(listens[:, v], signal, 0.0)
     if not np.isfinite(values).all():
         raise OptionError("The simulated values overflow; use smaller coefficients, or 'bounded'.")
-    return Dataset(tuple(dag.names), values, source="simulated")
+    return Dataset(tuple(dag.names), values, source="simulated", interventions=tuple(interventions))
 
 
 def _simulate_mixed(
@@ -111,6 +125,7 @@ def _simulate_mixed(
     coefficients: Coefficients,
     noise_sd: float | Sequence[float],
     levels: Levels,
+    interventions: Sequence[Any],
 ) -> Dataset:
     n_nodes = len(dag.names)
     if isinstance(levels, (int, np.integer)):
@@ -124,9 +139,16 @@ def _simulate_mixed(
     spread = _noise_of(noise_sd, n_nodes)
     if is_bounded:
         bound_weights(adjacency, order, weights, spread, sizes, MOST_SIGNAL)
-    values = simulate_mixture(adjacency, order, weights, spread, sizes, n_obs, rng)
+    listens = _find_listening(dag, n_obs, interventions)
+    values = simulate_mixture(adjacency, order, weights, spread, sizes, listens, rng)
     labels = tuple(tuple(str(k) for k in range(size)) if size else None for size in sizes)
-    return Dataset(tuple(dag.names), values, labels, source="simulated")
+    return Dataset(
+        tuple(dag.names),
+        values,
+        labels,
+        source="simulated",
+        interventions=tuple(interventions),
+    )
 
 
 def _noise_of(noise_sd: float | Sequence[float], n_nodes: int) -> FloatArray:
@@ -220,12 +242,14 @@ def simulate_from_tables(
     rng: Seed = None,
     *,
     labels: Sequence[Sequence[str]] | None = None,
+    interventions: Sequence[Any] = (),
 ) -> Dataset:
     """Simulate ``n_obs`` rows from known conditional probability tables.
 
     The table of a node has one axis per parent, in the order of the node numbers, and a last axis
     over the node's own levels, along which it sums to 1. ``tables`` is in node order or by name;
-    ``labels`` names the levels of every node (by default ``"0"``, ``"1"``, ...).
+    ``labels`` names the levels of every node (by default ``"0"``, ``"1"``, ...);
+    ``interventions`` are those of :func:`simulate`.
     """
     _validate_n_obs(n_obs)
     checked = _validate_tables(dag, tables)
@@ -236,18 +260,34 @@ def simulate_from_tables(
         raise OptionError("labels must name every level of every node, in the order of the nodes.")
     uniform = np.random.default_rng(rng).random((n_obs, len(sizes)))
     codes = np.zeros((n_obs, len(sizes)), dtype=np.int64)
+    listens = _find_listening(dag, n_obs, interventions)
     for v in _ancestral_order(dag):
         parents = _parents(dag, v)
         rows = checked[v][tuple(codes[:, parent] for parent in parents)]
+        rows = np.where(listens[:, v, None], rows, 1.0 / sizes[v])
         # inverse distribution function: the level is the number of thresholds at or below u
-        thresholds = np.cumsum(np.broadcast_to(rows, (n_obs, sizes[v])), axis=1)[:, :-1]
+        thresholds = np.cumsum(rows, axis=1)[:, :-1]
         codes[:, v] = (uniform[:, v, None] >= thresholds).sum(axis=1)
     return Dataset(
         tuple(dag.names),
         codes.astype(np.float64),
         tuple(tuple(one) for one in labels),
         source="simulated",
+        interventions=tuple(interventions),
     )
+
+
+def _find_listening(
+    dag: DagLike, n_obs: int, interventions: Sequence[Any]
+) -> npt.NDArray[np.bool_]:
+    """Whether a node depends on its parents (row, node): it does unless it is set."""
+    targets = parse_interventions(interventions, dag.names)
+    check_length(targets, n_obs)
+    listens = np.ones((n_obs, len(dag.names)), dtype=np.bool_)
+    number = {name: v for v, name in enumerate(dag.names)}
+    for row, names in enumerate(targets):
+        listens[row, [number[name] for name in names]] = False
+    return listens
 
 
 def _validate_tables(

@@ -26,6 +26,7 @@ from outpoint.data.columns import (
     column_from_text,
 )
 from outpoint.data.dataset import Dataset, Kind
+from outpoint.data.interventions import Interventions
 from outpoint.data.problems import Problem
 from outpoint.data.reading import Reading
 from outpoint.data.textfile import read_table
@@ -57,7 +58,7 @@ class Source:
 
     ``make`` takes the position of a column and the kind that was asked for. With
     ``maybe_cardinalities`` the first row can be one of cardinalities, which only the complete table
-    tells.
+    tells. ``interventions`` are those that the source knows itself.
     """
 
     names: tuple[str, ...]
@@ -67,6 +68,7 @@ class Source:
     where: Where = lambda row: f"row {row + 1}"
     notes: tuple[str, ...] = ()
     maybe_cardinalities: bool = False
+    interventions: Interventions = ()
 
 
 def source_of_file(path: Path, reading: Reading) -> Source:
@@ -84,7 +86,8 @@ def source_of_file(path: Path, reading: Reading) -> Source:
         cells = table.columns[v]
         return column_from_text(table.names[v], cells, table.where, asked, decimal=decimal)
 
-    first = [cells[0] for cells in table.columns]
+    named = zip(table.names, table.columns, strict=True)
+    first = [cells[0] for name, cells in named if name != reading.interventions]
     return Source(
         table.names,
         len(table.lines),
@@ -102,7 +105,14 @@ def source_of_dataset(data: Dataset) -> Source:
     def make(v: int, asked: Kind | None) -> Made:
         return Column(data.names[v], data.values[:, v], data.levels[v], declared=True)
 
-    return Source(data.names, data.n_obs, make, data.source, notes=data.notes)
+    return Source(
+        data.names,
+        data.n_obs,
+        make,
+        data.source,
+        notes=data.notes,
+        interventions=data.interventions,
+    )
 
 
 def source_of_memory(data: Any) -> Source:

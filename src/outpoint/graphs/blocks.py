@@ -26,10 +26,14 @@ class EdgeList(NamedTuple):
     child: NDArray[np.int64]
 
 
-def compute_cpdags(dags: Booleans) -> Booleans:
-    """The CPDAG of each DAG: [a, b] for a -> b, both ways for an undirected a - b."""
+def compute_cpdags(dags: Booleans, separated: Booleans | None = None) -> Booleans:
+    """The CPDAG of each DAG: [a, b] for a -> b, both ways for an undirected a - b.
+
+    Edges between nodes that are ``separated`` by the targets of experiments get a direction, too.
+    """
     out = np.zeros(dags.shape, dtype=np.bool_)
-    _compute_cpdags(_list_edges(dags), out)
+    known = np.zeros(dags.shape[1:], dtype=np.bool_) if separated is None else separated
+    _compute_cpdags(_list_edges(dags), known, out)
     return out
 
 
@@ -91,7 +95,7 @@ def _sort_nodes(edges, first_row, order, n_unplaced):
 
 
 @kernel
-def _compute_cpdags(edges, out):
+def _compute_cpdags(edges, separated, out):
     """Chickering's labelling, as in ``cpdag``: the last parent of a node decides its edges.
 
     In ``out`` first every edge of the DAG is marked one way, and those that turn out to be
@@ -115,7 +119,7 @@ def _compute_cpdags(edges, out):
                 out[k, u, v] = True
         for i in range(n):
             if n_parents[order[i]]:
-                _label_edges_into(order[i], k, out, parents, n_parents, compelled)
+                _label_edges_into(order[i], k, out, separated, parents, n_parents, compelled)
         for v in range(n):
             for j in range(n_parents[v]):
                 if not compelled[v, j]:
@@ -123,9 +127,9 @@ def _compute_cpdags(edges, out):
 
 
 @kernel
-def _label_edges_into(y, k, out, parents, n_parents, compelled):
+def _label_edges_into(y, k, out, separated, parents, n_parents, compelled):
     last = parents[y, n_parents[y] - 1]
-    decided = False
+    decided = separated[last, y]
     for j in range(n_parents[last]):
         decided = decided or (compelled[last, j] and not out[k, parents[last, j], y])
     for j in range(n_parents[y] - 1):

@@ -7,6 +7,11 @@ through the nodes parents first, the edges into a node `y` are all decided by it
 If some compelled `w -> x` has no edge `w -> y`, all edges into `y` are compelled (else reversing
 one would make or break a v-structure). Otherwise those `w -> y` are compelled, and the others are
 compelled if `y` has a parent that is neither `x` nor a parent of `x`, and reversible if it has not.
+
+Experiments tell more: an edge between nodes that a target set separates has one direction in the
+whole class (see `targets`). Think of two further nodes for each target set, not connected to each
+other, with edges to all members of the set. They add no more to the class than that, and all that
+they change in the labelling is that the edges into `y` are compelled if `x` and `y` are separated.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ import numpy as np
 
 from outpoint.graphs.formats import Edge, write_dot
 from outpoint.graphs.layers import BoolArray, compute_parent_masks, iterate_bits
+from outpoint.graphs.targets import Targets, find_separated
 from outpoint.graphs.validation import (
     align_names,
     count_pair_differences,
@@ -53,12 +59,19 @@ class Cpdag:
         object.__setattr__(self, "adjacency", adjacency)
 
     @classmethod
-    def from_dag(cls, dag: Dag) -> Cpdag:
-        """The CPDAG of the Markov equivalence class of a DAG."""
+    def from_dag(cls, dag: Dag, targets: Targets = ()) -> Cpdag:
+        """The CPDAG of the class of DAGs that data cannot tell from this one.
+
+        That is its Markov equivalence class or, with `targets`, the sets of nodes that were set
+        from outside in experiments, the part of it that these leave (the interventional essential
+        graph).
+        """
         order = np.array([v for layer in dag.partition().layers for v in layer], dtype=np.intp)
-        sorted_masks = compute_parent_masks(dag.adjacency[np.ix_(order, order)])
+        places = np.ix_(order, order)
+        sorted_masks = compute_parent_masks(dag.adjacency[places])
+        separated = compute_parent_masks(find_separated(dag.names, targets)[places])
         directed = np.zeros_like(dag.adjacency)
-        for y, compelled in enumerate(label_compelled(sorted_masks)):
+        for y, compelled in enumerate(label_compelled(sorted_masks, separated)):
             if compelled:
                 directed[order[list(iterate_bits(compelled))], order[y]] = True
         reversible = dag.adjacency & ~directed
@@ -134,16 +147,20 @@ class Cpdag:
         )
 
 
-def label_compelled(sorted_masks: Sequence[int]) -> list[int]:
-    """For each node the parents whose edge to it is compelled; nodes come parents first."""
+def label_compelled(sorted_masks: Sequence[int], separated: Sequence[int]) -> list[int]:
+    """For each node the parents whose edge to it is compelled; nodes come parents first.
+
+    `separated` are, for each node, those that target sets tell from it.
+    """
     compelled: list[int] = []
-    for parents in sorted_masks:
+    for y, parents in enumerate(sorted_masks):
         if not parents:
             compelled.append(0)
             continue
         last = parents.bit_length() - 1
         others = parents & ~(1 << last)
-        if compelled[last] & ~parents or others & ~sorted_masks[last]:
+        known = separated[y] >> last & 1
+        if known or compelled[last] & ~parents or others & ~sorted_masks[last]:
             compelled.append(parents)
         else:
             compelled.append(compelled[last])

@@ -22,6 +22,7 @@ from outpoint.graphs import dagitty, formats, model_strings
 from outpoint.graphs.cpdag import Cpdag
 from outpoint.graphs.layers import BoolArray, Layers, compute_parent_masks, peel_layers
 from outpoint.graphs.partition import LabelledPartition
+from outpoint.graphs.targets import Targets
 from outpoint.graphs.validation import (
     Node,
     align_names,
@@ -253,13 +254,21 @@ class Dag:
         """The labelled partition of the graph: its layers of outpoints."""
         return LabelledPartition(self._layers)
 
-    def cpdag(self) -> Cpdag:
-        """The CPDAG of the Markov equivalence class of the graph."""
-        return Cpdag.from_dag(self)
+    def cpdag(self, targets: Targets = ()) -> Cpdag:
+        """The CPDAG of the Markov equivalence class of the graph.
 
-    def is_equivalent(self, other: Dag) -> bool:
-        """Whether both graphs are in one Markov equivalence class, nodes matched by name."""
-        return self.cpdag() == other.reorder(self.names).cpdag()
+        With `targets`, the sets of nodes that were set from outside in experiments, it is that of
+        the DAGs which these and observations together cannot tell from this one.
+        """
+        return Cpdag.from_dag(self, targets)
+
+    def is_equivalent(self, other: Dag, targets: Targets = ()) -> bool:
+        """Whether both graphs are in one Markov equivalence class, nodes matched by name.
+
+        With `targets`, whether experiments on these sets of nodes cannot tell them apart either.
+        """
+        known = [tuple(target) for target in targets]
+        return self.cpdag(known) == other.reorder(self.names).cpdag(known)
 
     def shd(self, other: Dag, *, on: Literal["cpdag", "dag"] = "cpdag") -> int:
         """Structural Hamming distance, nodes matched by name.

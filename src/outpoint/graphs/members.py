@@ -27,10 +27,14 @@ from outpoint.errors import GraphError
 from outpoint.graphs.cpdag import Cpdag
 from outpoint.graphs.dag import Dag
 from outpoint.graphs.layers import compute_parent_masks, iterate_bits
+from outpoint.graphs.targets import Targets
 
 
-def count_members(graph: Cpdag | Dag) -> int:
+def count_members(graph: Cpdag | Dag, targets: Targets = ()) -> int:
     """The number of DAGs in the Markov equivalence class of a DAG or of a CPDAG.
+
+    With ``targets``, the sets of nodes that were set from outside in experiments, it is the number
+    of DAGs that these and observations together cannot tell apart.
 
     Examples
     --------
@@ -38,10 +42,10 @@ def count_members(graph: Cpdag | Dag) -> int:
     3
     """
     if isinstance(graph, Dag):
-        return _count_directions(graph.cpdag())
+        return _count_directions(graph.cpdag(targets))
     if not isinstance(graph, Cpdag):
         raise GraphError(f"members are counted of a Cpdag or a Dag, not of {type(graph).__name__}")
-    if not _has_members(graph):
+    if not _has_members(graph, targets):
         raise GraphError(
             "this partially directed graph is not the CPDAG of any DAG, so it has no members"
         )
@@ -57,7 +61,7 @@ def _count_directions(cpdag: Cpdag) -> int:
     return count
 
 
-def _has_members(graph: Cpdag) -> bool:
+def _has_members(graph: Cpdag, targets: Targets) -> bool:
     """Whether undirected edges along a search order give a DAG with this CPDAG.
 
     If any DAG has it, that one has.
@@ -71,7 +75,7 @@ def _has_members(graph: Cpdag) -> bool:
         member = Dag(graph.names, graph.adjacency & ~both | both & forward)
     except GraphError:  # a cycle
         return False
-    return member.cpdag() == graph
+    return member.cpdag(targets) == graph
 
 
 def _count_component(neighbours: Sequence[int], nodes: int, memory: dict[int, int]) -> int:

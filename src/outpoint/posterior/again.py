@@ -41,7 +41,8 @@ def _score(info: RunInfo) -> str:
 def _data(info: RunInfo, lines: list[str]) -> str:
     """The data as Python, or the name of what only the user has."""
     if info.path is None or info.reading is None:
-        lines.append(f"# data: the table with the SHA-256 {info.fingerprint}")
+        also = " (and its interventions)" if info.interventions else ""
+        lines.append(f"# data: the table{also} with the SHA-256 {info.fingerprint}")
         return "data"
     if not info.reading:
         return repr(info.path)

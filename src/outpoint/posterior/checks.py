@@ -75,6 +75,7 @@ def checked_info(text: str, names: Sequence[str], seconds: float | None) -> RunI
     require(len(info.kinds) in (0, len(names)), "there is one kind for each variable")
     require(info.fingerprint.isprintable(), "the fingerprint of the data is none")
     _check_knowledge(info.knowledge, names)
+    _check_interventions(info, names)
     _check_python(info)
     return info
 
@@ -101,6 +102,23 @@ def _check_knowledge(known: Mapping[str, Any], names: Sequence[str]) -> None:
         scores.Knowledge.from_dict(known).bind(names)
     except (OutpointError, TypeError, AttributeError) as error:
         raise ValueError(f"the knowledge is none: {error}") from None
+
+
+def _check_interventions(info: RunInfo, names: Sequence[str]) -> None:
+    """Different sets of variables, whose rows are all there are."""
+    known, n_rows, seen = set(names), 0, set()
+    for one in info.interventions:
+        require(one.keys() == {"targets", "n_rows"}, "an intervention has no targets or rows")
+        targets, count = one["targets"], one["n_rows"]
+        is_list = isinstance(targets, list) and all(isinstance(name, str) for name in targets)
+        require(is_list, "an intervention has no targets")
+        require(_fits(count, int) and count >= 1, "an intervention has no rows")
+        chosen = frozenset(targets)
+        require(chosen <= known and len(chosen) == len(targets), "a target is no variable")
+        n_rows += count
+        seen.add(chosen)
+    require(len(seen) == len(info.interventions), "a set of targets is there twice")
+    require(not seen or n_rows == info.n_observations, "interventions are not those of the rows")
 
 
 def _check_python(info: RunInfo) -> None:

@@ -119,7 +119,9 @@ def compare_with_truth(posterior: Posterior, truth: Dag, threshold: float) -> Tr
     undirected = posterior.undirected_probabilities.to_numpy()
     edges = posterior.edge_probabilities.to_numpy()
     return TruthComparison(
-        expected_shd=_expected_shd(compelled, undirected, true.cpdag().adjacency),
+        expected_shd=_expected_shd(
+            compelled, undirected, true.cpdag(posterior.info.targets).adjacency
+        ),
         expected_shd_dag=_expected_shd(edges, np.zeros_like(edges), true.adjacency),
         directed=_recovery(edges, true, "directed", limit),
         skeleton=_recovery(edges, true, "skeleton", limit),

@@ -7,13 +7,14 @@ from outpoint.kernels import kernel
 
 
 @kernel
-def add_effects(dags, weights, factor, freedom, units, rng, out, means, paths):
+def add_effects(dags, weights, factor, freedom, group, units, rng, out, means, paths):
     """Fill ``out`` (dag, repeat, cause, effect); add to the weighted sums of means and paths.
 
-    ``factor`` is the triangular factor of R, ``freedom`` its degrees of freedom and ``units`` what
-    effects are multiplied with. Stops and returns false at a graph with a cycle.
+    ``factor[group[v]]`` is the triangular factor of R for node v (any if that is -1, then v has no
+    parents), ``freedom`` has its degrees of freedom and ``units`` what effects are multiplied with.
+    Stops and returns false at a graph with a cycle.
     """
-    n = factor.shape[0]
+    n = factor.shape[1]
     order = np.empty(n, dtype=np.int64)
     parents = np.empty(n, dtype=np.int64)
     columns = np.empty((n, n))
@@ -28,7 +29,7 @@ def add_effects(dags, weights, factor, freedom, units, rng, out, means, paths):
             return False
         for v in range(n):
             n_parents = _list_parents(dags[d], v, parents)
-            _orthogonalise(factor, parents, n_parents, v, columns, triangles[v])
+            _orthogonalise(factor[group[v]], parents, n_parents, v, columns, triangles[v])
             _solve(triangles[v], parents, n_parents, v, centre)
         _fill_total(dags[d], order, centre, total)
         for u in range(n):
@@ -37,7 +38,7 @@ def add_effects(dags, weights, factor, freedom, units, rng, out, means, paths):
         for repeat in range(out.shape[1]):
             for v in range(n):
                 n_parents = _list_parents(dags[d], v, parents)
-                shape = (freedom + n_parents + 1.0) / 2.0
+                shape = (freedom[group[v]] + n_parents + 1.0) / 2.0
                 scale = abs(triangles[v, n_parents, n_parents])
                 sigma = scale / np.sqrt(2.0 * rng.standard_gamma(shape))
                 for i in range(n_parents):

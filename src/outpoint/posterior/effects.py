@@ -60,14 +60,17 @@ class GaussianModel:
 
     ``factor`` is upper triangular with factor' factor = R, over columns; ``owner`` is the variable
     of each, as the levels of a categorical one have several. ``degrees_of_freedom`` is
-    alpha_w - m + N for m columns. ``scales`` are the standard deviations of the continuous
-    variables, 0 for categorical ones, which have no unit; ``standardized`` tells whether R is
-    that of columns divided by them.
+    alpha_w - m + N for m columns. There are as many of both as there are groups of variables that
+    were set from outside in the same rows, R and N being those of the other rows; ``group`` has the
+    number of each variable's, -1 if it was set in all rows. ``scales`` are the standard deviations
+    of the continuous variables, 0 for categorical ones, which have no unit; ``standardized``
+    tells whether R is that of columns divided by them.
     """
 
     names: tuple[str, ...]
     factor: Floats
-    degrees_of_freedom: float
+    degrees_of_freedom: Floats
+    group: NDArray[np.int64]
     owner: NDArray[np.int64]
     scales: Floats
     standardized: bool
@@ -75,16 +78,19 @@ class GaussianModel:
     @classmethod
     def from_scorer(cls, scorer: FamilyScorer, names: Iterable[str]) -> GaussianModel | None:
         """The model behind a bound score; None if it is not linear and Gaussian."""
-        found = scorer.gaussian
-        if found is None:
+        own = [scorer.of(v).gaussian for v in range(scorer.n_nodes)]
+        groups = list({id(found): found for found in own if found is not None}.values())
+        if not groups:
             return None
+        number = {id(found): i for i, found in enumerate(groups)}
         return cls(
             tuple(names),
-            _factor(found.scatter, found.shift),
-            found.degrees_of_freedom,
-            found.owner,
-            found.scales,
-            found.standardized,
+            np.stack([_factor(found.scatter, found.shift) for found in groups]),
+            np.array([found.degrees_of_freedom for found in groups]),
+            np.array([number.get(id(found), -1) for found in own], dtype=np.int64),
+            groups[0].owner,
+            groups[0].scales,
+            groups[0].standardized,
         )
 
     @property
@@ -106,7 +112,8 @@ class GaussianModel:
         """Everything but the names, as a few small arrays to be stored."""
         return {
             "factor": self.factor,
-            "degrees_of_freedom": np.array(self.degrees_of_freedom),
+            "degrees_of_freedom": self.degrees_of_freedom,
+            "group": self.group,
             "owner": self.owner,
             "scales": self.scales,
             "standardized": np.array(self.standardized),
@@ -118,11 +125,22 @@ class GaussianModel:
         return cls(
             tuple(names),
             np.asarray(arrays["factor"], dtype=np.float64),
-            float(arrays["degrees_of_freedom"]),
+            np.asarray(arrays["degrees_of_freedom"], dtype=np.float64),
+            np.asarray(arrays["group"], dtype=np.int64),
             np.asarray(arrays["owner"], dtype=np.int64),
             np.asarray(arrays["scales"], dtype=np.float64),
             bool(arrays["standardized"]),
         )
+
+    def check(self, dags: Booleans) -> None:
+        """Refuse DAGs in which a variable that was set in all rows has parents."""
+        has_parents = dags.any(axis=(0, 1)) & (self.group < 0)
+        if has_parents.any():
+            name = self.names[int(np.argmax(has_parents))]
+            raise OptionError(
+                f"nothing is known about the effects on {name!r}, which was set in every row: "
+                "learn again and declare it a root."
+            )
 
     def unit_factors(self, units: str) -> Floats:
         """What effects [cause, effect] of columns are multiplied with to be in ``units``."""
@@ -186,7 +204,9 @@ def sample_effects(
         size += len(matrices) * parameters_per_dag * n_columns**2 * 4
         _refuse_large(size, n_columns)
         out = np.empty((len(matrices), parameters_per_dag, n_columns, n_columns), dtype=np.float32)
-        posterior = model.factor, model.degrees_of_freedom, factors
+        model.check(matrices)
+        group = model.group[model.owner]
+        posterior = model.factor, model.degrees_of_freedom, group, factors
         if not add_effects(model.expand(matrices), own, *posterior, rng, out, means, paths):
             raise GraphError("effects need acyclic graphs, but one has a cycle.")
         draws.append(out.reshape(-1, n_columns, n_columns)[:, kept][:, :, kept])

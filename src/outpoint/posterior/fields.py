@@ -78,8 +78,9 @@ SOLUTION_FIELDS = {
     "log_scores": _real("draw"),
 }
 MODEL_FIELDS = {
-    "model_factor": _real("column", "other_column"),
-    "model_degrees_of_freedom": _real(),
+    "model_factor": _real("group", "column", "other_column"),
+    "model_degrees_of_freedom": _real("group"),
+    "model_group": _real("node"),
     "model_owner": _real("column"),
     "model_scales": _real("node")._replace(least=0.0),
     "model_standardized": Field((), least=0, most=1),

@@ -18,7 +18,8 @@ class RunInfo:
     ``score_settings`` is the score as one would write it, ``knowledge`` that of
     ``Knowledge.as_dict``, ``options`` those of ``learn`` that differ from their defaults and decide
     the result. ``path`` and ``reading`` are those of the data set, ``kinds`` its columns' kinds,
-    ``notes`` what reading them had to assume and what the score makes of their units;
+    ``interventions`` the ``targets`` that were set together, with their number of rows ``n_rows``,
+    ``notes`` what reading the data had to assume and what the score makes of their units;
     ``libraries`` has the versions of what computed the numbers.
     """
 
@@ -38,8 +39,14 @@ class RunInfo:
     path: str | None = None
     reading: dict[str, Any] | None = None
     kinds: tuple[str, ...] = ()
+    interventions: tuple[dict[str, Any], ...] = ()
     libraries: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def targets(self) -> tuple[tuple[str, ...], ...]:
+        """The sets of variables that were set together, which decide what data can tell."""
+        return tuple(tuple(one["targets"]) for one in self.interventions)
 
     def as_summary(self, names: Sequence[str]) -> dict[str, Any]:
         """The record of the model and the run, as JSON has it."""
@@ -57,6 +64,7 @@ class RunInfo:
             "data_sha256": self.fingerprint,
             "n_nodes": len(names),
             "n_observations": self.n_observations,
+            "interventions": list(self.interventions),
             "max_parents": self.max_parents,
             "elapsed_seconds": self.elapsed_seconds,
             "seed": self.seed,
@@ -77,6 +85,14 @@ def make_info(
         version=__version__,
         elapsed_seconds=seconds,
         libraries={name: version(name) for name in LIBRARIES},
+    )
+
+
+def describe_interventions(info: RunInfo) -> str:
+    """What was set in how many rows; nothing if all were only observed."""
+    return ", ".join(
+        f"{' and '.join(one['targets']) or 'nothing'} set in {one['n_rows']:,} rows"
+        for one in info.interventions
     )
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from outpoint.errors import OptionError
 from outpoint.graphs import Cpdag, Dag
+from outpoint.graphs.targets import find_separated
 from outpoint.posterior.comparison import On, TruthComparison, compare_with_truth, roc_curve
 from outpoint.posterior.consensus import build_consensus_cpdag, build_consensus_dag
 from outpoint.posterior.draws import Booleans, Draws, Floats, WeightedGraphs
@@ -204,7 +205,8 @@ class Posterior(ABC):
         """Probability that the CPDAG has the directed (compelled) edge, [parent, child].
 
         Both directions and ``undirected_probabilities`` add up to the probability that the two
-        variables are adjacent.
+        variables are adjacent. Here and in all that is about classes of DAGs, interventions count:
+        what they decide is directed.
         """
         return self._square(self._cpdags[0], "parent", "child")
 
@@ -226,12 +228,12 @@ class Posterior(ABC):
         return tabulate_dags(self._graphs(), self.names, n)
 
     def top_cpdags(self, n: int = 10) -> pd.DataFrame:
-        """The most probable Markov equivalence classes: graph, probability, cumulative, log_score.
+        """The most probable equivalence classes: graph, probability, cumulative, log_score.
 
         Probabilities are frequencies among the draws; the log score is that of the best member
         drawn.
         """
-        return tabulate_cpdags(self._graphs(), self.names, n)
+        return tabulate_cpdags(self._graphs(), self.names, n, self._separated)
 
     def consensus_dag(self, threshold: float = 0.5) -> Dag:
         """The DAG of all edges with at least this probability, most probable first.
@@ -317,7 +319,12 @@ class Posterior(ABC):
     @cached_property
     def _cpdags(self) -> tuple[Floats, Floats]:
         """Probabilities of compelled and of undirected edges."""
-        return average_cpdags(self._graphs())
+        return average_cpdags(self._graphs(), self._separated)
+
+    @cached_property
+    def _separated(self) -> Booleans:
+        """Which pairs the interventions tell apart."""
+        return find_separated(self.names, self.info.targets)
 
     def report(
         self,

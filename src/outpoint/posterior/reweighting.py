@@ -23,6 +23,7 @@ from outpoint.errors import OptionError
 from outpoint.graphs import Dag, count_members
 from outpoint.graphs.blocks import add_ancestors, add_matrices
 from outpoint.graphs.extensions import log_linear_extensions
+from outpoint.graphs.targets import Targets
 from outpoint.posterior.draws import Booleans, Floats, WeightedGraphs
 from outpoint.posterior.estimates import relative_efficiency
 from outpoint.posterior.posterior import Posterior
@@ -49,7 +50,7 @@ class WeightWarning(UserWarning):
 
 def reweight(base: Posterior, graphs: WeightedGraphs, by: By) -> WeightedPosterior:
     """The posterior with its draws weighted anew; a warning if the weights have failed."""
-    log_weight = _log_weight_function(by)
+    log_weight = _log_weight_function(by, base.info.targets)
     if by == CORRECTION and base.method != "order":
         raise OptionError(
             "dividing by the number of linear extensions corrects what method='order' returns "
@@ -71,11 +72,11 @@ def reweight(base: Posterior, graphs: WeightedGraphs, by: By) -> WeightedPosteri
     return weighted
 
 
-def _log_weight_function(by: By) -> Callable[[Dag], float]:
+def _log_weight_function(by: By, targets: Targets) -> Callable[[Dag], float]:
     if by == CORRECTION:
         return lambda dag: -log_linear_extensions(dag)
     if by == "equivalence_classes":
-        return lambda dag: -math.log(count_members(dag))
+        return lambda dag: -math.log(count_members(dag, targets))
     if callable(by):
         function = by
         return lambda dag: float(function(dag))

@@ -42,7 +42,7 @@ from outpoint.posterior.sealed import Content, opened, write_sealed
 from outpoint.runs import ChainRecord, RunDirectory
 from outpoint.tables.parent_sets import ParentSets
 
-FORMAT = 4
+FORMAT = 5
 KIND = "outpoint posterior"
 
 MOST_SUMMARY = 1 << 26
@@ -294,12 +294,14 @@ def _model(names: tuple[str, ...], content: Content) -> GaussianModel | None:
         return None
     stored = content.read(MODEL_FIELDS)
     arrays = {name.removeprefix("model_"): array for name, array in stored.items()}
-    n_columns, n_others = arrays["factor"].shape
-    require(n_columns == n_others, "the model of the columns is not square")
-    require(arrays["factor"].diagonal().all(), "the model of the columns is singular")
+    factors, group = arrays["factor"], arrays["group"]
+    require(factors.shape[1] == factors.shape[2], "the model of the columns is not square")
+    require(factors.diagonal(axis1=1, axis2=2).all(), "the model of the columns is singular")
+    is_group = np.isin(group, np.arange(-1, len(factors)))
+    require(len(factors) >= 1 and is_group.all(), "a variable has no model")
     is_owner = np.isin(arrays["owner"], np.arange(len(names)))
     require(is_owner.all(), "a column of the model belongs to no variable")
-    require(arrays["degrees_of_freedom"] > -1.0, "the model has no degrees of freedom")
+    require((arrays["degrees_of_freedom"] > -1.0).all(), "the model has no degrees of freedom")
     return GaussianModel.from_arrays(names, arrays)
 
 

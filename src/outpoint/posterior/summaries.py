@@ -11,18 +11,24 @@ import numpy as np
 from outpoint.errors import OptionError
 from outpoint.graphs import Cpdag, Dag
 from outpoint.graphs.blocks import add_blankets, add_cpdags, compute_cpdags
-from outpoint.posterior.draws import Floats, Integers, WeightedGraphs, number_matrices
+from outpoint.posterior.draws import Booleans, Floats, Integers, WeightedGraphs, number_matrices
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def average_cpdags(graphs: WeightedGraphs) -> tuple[Floats, Floats]:
-    """[a, b]: the probabilities that the CPDAG has a -> b, and that it has a - b."""
+def average_cpdags(
+    graphs: WeightedGraphs, separated: Booleans | None = None
+) -> tuple[Floats, Floats]:
+    """[a, b]: the probabilities that the CPDAG has a -> b, and that it has a - b.
+
+    Here and below edges between nodes that target sets have ``separated`` have a direction.
+    """
     n = graphs.draws.n_nodes
     compelled, undirected = np.zeros((n, n)), np.zeros((n, n))
     for part, dags in graphs.blocks():
-        add_cpdags(compute_cpdags(dags), graphs.sums[part], compelled, undirected)
+        cpdags = compute_cpdags(dags, separated)
+        add_cpdags(cpdags, graphs.sums[part], compelled, undirected)
     total = graphs.sums.sum()
     return np.clip(compelled / total, 0.0, 1.0), np.clip(undirected / total, 0.0, 1.0)
 
@@ -43,10 +49,12 @@ def tabulate_dags(
     return _table(dags, known[top], graphs.log_scores[top])
 
 
-def tabulate_cpdags(graphs: WeightedGraphs, names: Sequence[str], n: int) -> pd.DataFrame:
-    """The ``n`` most probable Markov equivalence classes, each with its best member's score."""
+def tabulate_cpdags(
+    graphs: WeightedGraphs, names: Sequence[str], n: int, separated: Booleans | None = None
+) -> pd.DataFrame:
+    """The ``n`` most probable equivalence classes, each with its best member's score."""
     size = checked_size(n)
-    which = classify(graphs)
+    which = classify(graphs, separated)
     weights = np.zeros(which.max() + 1)
     np.add.at(weights, which, graphs.sums)
     weights /= graphs.sums.sum()
@@ -54,14 +62,14 @@ def tabulate_cpdags(graphs: WeightedGraphs, names: Sequence[str], n: int) -> pd.
     np.maximum.at(best, which, graphs.log_scores)
     member = np.unique(which, return_index=True)[1]
     top = np.lexsort((-best, -weights))[:size]
-    matrices = compute_cpdags(graphs.adjacencies(member[top]))
+    matrices = compute_cpdags(graphs.adjacencies(member[top]), separated)
     cpdags = [Cpdag(tuple(names), matrix) for matrix in matrices]
     return _table(cpdags, weights[top], best[top])
 
 
-def classify(graphs: WeightedGraphs) -> Integers:
-    """For each DAG the number of its Markov equivalence class, in order of appearance."""
-    return number_matrices(compute_cpdags(dags) for _, dags in graphs.blocks())
+def classify(graphs: WeightedGraphs, separated: Booleans | None = None) -> Integers:
+    """For each DAG the number of its equivalence class, in order of appearance."""
+    return number_matrices(compute_cpdags(dags, separated) for _, dags in graphs.blocks())
 
 
 def checked_size(n: int) -> int:

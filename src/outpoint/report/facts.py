@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from outpoint.posterior import Posterior, SampledPosterior
-from outpoint.posterior.info import describe_knowledge, describe_score
+from outpoint.posterior.info import describe_interventions, describe_knowledge, describe_score
 from outpoint.registry import score_title
 from outpoint.report.answers import LEAST_DRAWS, RankedDag
 
@@ -59,6 +59,7 @@ def list_grounds(posterior: Posterior) -> Facts:
         ("Prior", _describe_prior(posterior)),
         ("Parents", _describe_limit(posterior)),
         ("Candidates", _describe_candidates(posterior)),
+        *_interventions(posterior),
     ]
     notes = [("Note", note) for note in posterior.info.notes]
     arrows = ("Arrows", "are causes and effects only if no common cause was left out")
@@ -73,6 +74,12 @@ def _describe_score(posterior: Posterior) -> str:
     if posterior.model.standardized:
         return f"{name} of standardized columns: units do not matter"
     return f"{name} of the columns as they are: other units can give other edges"
+
+
+def _interventions(posterior: Posterior) -> Facts:
+    """What was set, if anything was."""
+    told = describe_interventions(posterior.info)
+    return [("Interventions", told)] if told else []
 
 
 def _describe_prior(posterior: Posterior) -> str:
@@ -128,6 +135,7 @@ def list_settings(posterior: Posterior) -> Facts:
         ("SHA-256 of the data", info.fingerprint),
         ("Observations", f"{info.n_observations:,}"),
         *([("Kinds of columns", _count_kinds(info.kinds))] if info.kinds else []),
+        *_interventions(posterior),
         ("Score", _describe_score(posterior)),
         ("Score in full", describe_score(info)),
         ("Structure prior", info.structure_prior),

@@ -14,6 +14,7 @@ from outpoint.scores.blocks import Blocks
 from outpoint.scores.conditional_gaussian import ConditionalGaussian
 from outpoint.scores.custom import CustomScore
 from outpoint.scores.gaussian import note_units
+from outpoint.scores.interventions import bind_score, refuse_unobserved
 from outpoint.scores.jkl import SUFFIX, JklScore, read_jkl
 from outpoint.scores.knowledge import Knowledge, resolve_knowledge
 from outpoint.scores.prior import STRUCTURE_PRIORS, StructurePrior, build_prior
@@ -77,9 +78,11 @@ __all__ = [
     "Score",
     "SetScorer",
     "StructurePrior",
+    "bind_score",
     "build_prior",
     "note_units",
     "read_jkl",
+    "refuse_unobserved",
     "resolve_knowledge",
     "resolve_score",
     "scores_with",

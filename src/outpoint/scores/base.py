@@ -24,6 +24,8 @@ from outpoint.scores.families import (
     subsets_of_size,
 )
 
+Nodes = NDArray[np.integer]
+
 PART = 20_000
 """Sets that a worker scores in one task."""
 
@@ -79,17 +81,28 @@ class FamilyScorer(ABC):
         """
         n = self.n_nodes
         out = np.empty((n, count_subsets(n - 1, max_parents)))
+        self.fill_families(np.arange(n), max_parents, out, pool)
+        return out
+
+    def of(self, child: int) -> "FamilyScorer":
+        """The scorer that computes the families of this child: itself, unless it delegates."""
+        return self
+
+    def fill_families(
+        self, children: Nodes, max_parents: int, out: Scores, pool: Executor | None = None
+    ) -> None:
+        """Write the rows of ``children`` in the table of :meth:`every_family`."""
+        n = self.n_nodes
         offsets = size_offsets(n - 1, max_parents)
         for size in range(max_parents + 1):
             others = subsets_of_size(n - 1, size)
-            tasks = [(child, i) for child in range(n) for i in range(0, len(others), PART)]
-            children = [child for child, _ in tasks]
+            tasks = [(child, i) for child in children for i in range(0, len(others), PART)]
+            owners = [child for child, _ in tasks]
             parents = [others[i : i + PART] + (others[i : i + PART] >= child) for child, i in tasks]
-            scored = (map if pool is None else pool.map)(self.families, children, parents)
+            scored = (map if pool is None else pool.map)(self.families, owners, parents)
             for (child, i), scores in zip(tasks, scored, strict=True):
                 start = offsets[size] + i
                 out[child, start : start + len(scores)] = scores
-        return out
 
 
 class SetScorer(FamilyScorer):
@@ -110,23 +123,24 @@ class SetScorer(FamilyScorer):
         together: Members = np.sort(np.column_stack([alone, children]), axis=1)
         return np.subtract(self._all_sets(together), self._all_sets(alone))
 
-    def every_family(self, max_parents: int, pool: Executor | None = None) -> Scores:
-        """All scores with at most ``max_parents`` parents."""
+    def fill_families(
+        self, children: Nodes, max_parents: int, out: Scores, pool: Executor | None = None
+    ) -> None:
+        """Write the rows of ``children`` in the table of :meth:`every_family`."""
         n = self.n_nodes
+        is_wanted = np.isin(np.arange(n), children)
         set_offsets = size_offsets(n, max_parents + 1)
         family_offsets = size_offsets(n - 1, max_parents)
         binomials = binomial_table(n, max_parents + 1)
         set_scores = np.empty(set_offsets[-1])
-        out = np.empty((n, family_offsets[-1]))
         for size in range(max_parents + 2):
             members = subsets_of_size(n, size)
             scores = self._all_sets(members) if pool is None else self._spread(members, pool)
             set_scores[set_offsets[size] : set_offsets[size + 1]] = scores
             if size > 0:
-                self._fill_families(
-                    set_scores, members, binomials, set_offsets, family_offsets, out
+                self._subtract(
+                    set_scores, members, is_wanted, binomials, set_offsets, family_offsets, out
                 )
-        return out
 
     def _all_sets(self, members: Members) -> Scores:
         out = np.empty(len(members))
@@ -143,9 +157,10 @@ class SetScorer(FamilyScorer):
         return np.concatenate(list(pool.map(self._all_sets, parts)))
 
     @staticmethod
-    def _fill_families(
+    def _subtract(
         set_scores: Scores,
         members: Members,
+        is_wanted: NDArray[np.bool_],
         binomials: NDArray[np.int64],
         set_offsets: NDArray[np.int64],
         family_offsets: NDArray[np.int64],
@@ -153,7 +168,15 @@ class SetScorer(FamilyScorer):
     ) -> None:
         run_chunked(
             lambda start, stop: _differences(
-                set_scores, members, binomials, set_offsets, family_offsets, out, start, stop
+                set_scores,
+                members,
+                is_wanted,
+                binomials,
+                set_offsets,
+                family_offsets,
+                out,
+                start,
+                stop,
             ),
             len(members),
             min_chunk=1024,

@@ -17,7 +17,7 @@ import numpy as np
 
 from outpoint.data import Dataset
 from outpoint.kernels import kernel
-from outpoint.scores.base import SetScorer
+from outpoint.scores.base import FamilyScorer, SetScorer
 from outpoint.scores.checks import (
     check_sample_size,
     refuse_degenerate,
@@ -26,6 +26,7 @@ from outpoint.scores.checks import (
 )
 from outpoint.scores.contingency import Table, count_states, make_numbering, merge_rows
 from outpoint.scores.families import Members, Scores
+from outpoint.scores.interventions import score_observed
 
 MAX_LEVELS = 5000
 
@@ -47,12 +48,15 @@ class BDeu:
         """Short name of the score."""
         return "bdeu"
 
-    def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> "BDeuScorer":
+    def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> FamilyScorer:
         """Check the data and merge equal rows."""
         require_kind(data, "categorical", "BDeu")
         refuse_many_levels(data, MAX_LEVELS, "BDeu")
         refuse_degenerate(data, "BDeu", allow_degenerate)
-        return BDeuScorer(merge_rows(data), self.equivalent_sample_size)
+        return score_observed(
+            data,
+            lambda rows: BDeuScorer(merge_rows(data.take(rows)), self.equivalent_sample_size),
+        )
 
 
 class BDeuScorer(SetScorer):

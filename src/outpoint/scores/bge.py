@@ -16,8 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from outpoint.data import Dataset
+from outpoint.scores.base import FamilyScorer
 from outpoint.scores.checks import refuse_degenerate, require_kind
 from outpoint.scores.gaussian import GaussianScorer, NormalWishart, scales_of
+from outpoint.scores.interventions import score_observed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +37,10 @@ class BGe(NormalWishart):
         """Short name of the score."""
         return "bge"
 
-    def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> GaussianScorer:
+    def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> FamilyScorer:
         """Check the data and compute the posterior matrix R."""
         require_kind(data, "continuous", "BGe")
         refuse_degenerate(data, "BGe", allow_degenerate)
         values = data.standardized().values if self.standardize else data.values
-        return GaussianScorer(values, np.arange(data.n_nodes + 1), self, scales_of(data))
+        start, scales = np.arange(data.n_nodes + 1), scales_of(data)
+        return score_observed(data, lambda rows: GaussianScorer(values[rows], start, self, scales))

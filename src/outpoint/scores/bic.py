@@ -21,10 +21,11 @@ import numpy as np
 from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError
 from outpoint.kernels import kernel
-from outpoint.scores.base import SetScorer
+from outpoint.scores.base import FamilyScorer, SetScorer
 from outpoint.scores.checks import is_positive_number, refuse_degenerate, refuse_mixture
 from outpoint.scores.contingency import Table, count_states, make_numbering, merge_rows
 from outpoint.scores.families import Members, Scores
+from outpoint.scores.interventions import score_observed
 
 SMALLEST_PIVOT = 1e-12
 """Share of a column's variance that counts as none: what rounding leaves of collinear columns."""
@@ -45,17 +46,20 @@ class BIC:
         """Short name of the score."""
         return "bic"
 
-    def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> SetScorer:
+    def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> FamilyScorer:
         """Check the data; both kinds of columns are fine, but not in one table."""
         refuse_mixture(data, "BIC needs columns of one kind")
         refuse_degenerate(data, "BIC", allow_degenerate)
+        return score_observed(data, lambda rows: self._of_rows(data.take(rows)))
+
+    def _of_rows(self, data: Dataset) -> SetScorer:
         rate = self.penalty * log(data.n_obs) / 2 if data.n_obs > 1 else 0.0
         if data.is_categorical:
             return CategoricalBIC(merge_rows(data), rate)
         if data.constant_columns:
             raise DataError(
-                f"column {data.constant_columns[0]!r} is constant, so its likelihood has no "
-                "maximum: drop it."
+                f"column {data.constant_columns[0]!r} is constant in {data.n_obs} rows, so its "
+                "likelihood has no maximum: drop it."
             )
         return GaussianBIC(data.values, rate)
 

@@ -28,9 +28,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from outpoint.data import Dataset
+from outpoint.scores.base import FamilyScorer
 from outpoint.scores.checks import refuse_degenerate, refuse_many_levels
 from outpoint.scores.families import Scores
 from outpoint.scores.gaussian import GaussianScorer, NormalWishart, scales_of
+from outpoint.scores.interventions import score_observed
 
 MAX_LEVELS = 100
 
@@ -57,7 +59,7 @@ class Blocks(NormalWishart):
             for v, levels in enumerate(data.levels)
         )
 
-    def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> GaussianScorer:
+    def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> FamilyScorer:
         """Check the data, code the levels and compute the posterior matrix R."""
         refuse_many_levels(data, MAX_LEVELS, "Blocks")
         refuse_degenerate(data, "Blocks", allow_degenerate, counts_unobserved=False)
@@ -67,7 +69,8 @@ class Blocks(NormalWishart):
             for v, levels in enumerate(data.levels)
         ]
         start = np.cumsum([0, *(block.shape[1] for block in blocks)])
-        return GaussianScorer(np.hstack(blocks), start, self, scales_of(data))
+        columns, scales = np.hstack(blocks), scales_of(data)
+        return score_observed(data, lambda rows: GaussianScorer(columns[rows], start, self, scales))
 
 
 def code_levels(codes: Scores) -> Scores:

@@ -11,7 +11,7 @@ from outpoint.data.dataset import Kind
 from outpoint.data.wording import enumerate_items, enumerate_names, option
 from outpoint.errors import DataError, OptionError
 
-_GO_ON = "or go on with allow_degenerate=True (--allow-degenerate)"
+GO_ON = "or go on with allow_degenerate=True (--allow-degenerate)"
 
 
 _CUT = "cut the continuous ones into levels with discretize={'all': 3} (--discretize all:3)"
@@ -87,14 +87,14 @@ def refuse_degenerate(
         raise DataError(
             f"column{'' if one else 's'} {enumerate_names(constant)} {'is' if one else 'are'} "
             f"constant, so the data say nothing about {'its' if one else 'their'} edges: leave "
-            f"{'it' if one else 'them'} out with {option('drop', constant)}, {_GO_ON}."
+            f"{'it' if one else 'them'} out with {option('drop', constant)}, {GO_ON}."
         )
     if data.copied_columns:
         raise DataError(_describe_copies(data, score))
     if data.n_obs < data.n_nodes:
         raise DataError(
             f"the table has fewer rows ({data.n_obs}) than columns ({data.n_nodes}): {score} stays "
-            f"defined, but its prior would decide most edges: drop columns, {_GO_ON}."
+            f"defined, but its prior would decide most edges: drop columns, {GO_ON}."
         )
 
 
@@ -112,7 +112,7 @@ def _describe_copies(data: Dataset, score: str) -> str:
     return (
         f"columns {listed} are {how}; {score} stays defined, but no data can tell the two apart, "
         f"so every edge of one is shared out between both: leave one out, as with "
-        f"{option('drop', second)}, {_GO_ON}."
+        f"{option('drop', second)}, {GO_ON}."
     )
 
 

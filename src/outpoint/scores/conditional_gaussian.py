@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 from outpoint.data import Dataset
 from outpoint.errors import DataError
 from outpoint.kernels import kernel
-from outpoint.scores.base import SetScorer
+from outpoint.scores.base import FamilyScorer, Nodes, SetScorer
 from outpoint.scores.bdeu import MAX_LEVELS
 from outpoint.scores.checks import check_sample_size, refuse_degenerate, refuse_many_levels
 from outpoint.scores.families import Members, Scores, size_offsets, subsets_of_size
 from outpoint.scores.gaussian import NormalWishart, add_log_likelihoods, size_constants
+from outpoint.scores.interventions import score_observed
 
 LARGE = 1e100
 """Products of larger numbers may overflow."""
@@ -55,13 +56,16 @@ class ConditionalGaussian(NormalWishart):
         """Short name of the score."""
         return "conditional-gaussian"
 
-    def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> "ConditionalScorer":
+    def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> FamilyScorer:
         """Check the data and part the columns by their kinds."""
         refuse_many_levels(data, MAX_LEVELS, "ConditionalGaussian")
         refuse_degenerate(data, "ConditionalGaussian", allow_degenerate)
         values = data.standardized().values if self.standardize else data.values
-        cardinalities = [0 if levels is None else len(levels) for levels in data.levels]
-        return ConditionalScorer(values, np.array(cardinalities, dtype=np.int64), self)
+        counts = [0 if levels is None else len(levels) for levels in data.levels]
+        cardinalities = np.array(counts, dtype=np.int64)
+        return score_observed(
+            data, lambda rows: ConditionalScorer(values[rows], cardinalities, self)
+        )
 
 
 class ConditionalScorer(SetScorer):
@@ -120,16 +124,17 @@ class ConditionalScorer(SetScorer):
         out[allowed] = super().families(child, parents[allowed])
         return out
 
-    def every_family(self, max_parents: int, pool: Executor | None = None) -> Scores:
-        """All scores with at most ``max_parents`` parents."""
-        out = super().every_family(max_parents, pool)
+    def fill_families(
+        self, children: Nodes, max_parents: int, out: Scores, pool: Executor | None = None
+    ) -> None:
+        """Write the rows of ``children`` in the table of :meth:`every_family`."""
+        super().fill_families(children, max_parents, out, pool)
         offsets = size_offsets(self.n_nodes - 1, max_parents)
         for size in range(max_parents + 1):
             others = subsets_of_size(self.n_nodes - 1, size)
-            for child in np.flatnonzero(~self._is_continuous):
+            for child in children[~self._is_continuous[children]]:
                 allowed = self._allowed(int(child), others + (others >= child))
                 out[child, offsets[size] : offsets[size + 1]][~allowed] = -inf
-        return out
 
     def _allowed(self, child: int, parents: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Which parent sets can occur: those of a categorical child are categorical."""

@@ -85,13 +85,20 @@ def family_rank(child, parents, size, binomials, offsets):
 
 
 @kernel
-def _differences(set_scores, members, binomials, set_offsets, family_offsets, out, start, stop):
-    """``out[v, Pa] = F(Pa + v) - F(Pa)`` for the sets ``members[start:stop]`` of one size."""
+def _differences(
+    set_scores, members, is_wanted, binomials, set_offsets, family_offsets, out, start, stop
+):
+    """``out[v, Pa] = F(Pa + v) - F(Pa)`` for the sets ``members[start:stop]`` of one size.
+
+    Only children that are wanted.
+    """
     size = members.shape[1]
     rest = np.empty(size, dtype=np.int16)
     for row in range(start, stop):
         total = set_scores[set_offsets[size] + row]
         for skipped in range(size):
+            if not is_wanted[members[row, skipped]]:
+                continue
             for i in range(size - 1):
                 rest[i] = members[row, i if i < skipped else i + 1]
             child = members[row, skipped]

@@ -7,7 +7,7 @@ import numpy as np
 
 from outpoint.data import Data, Dataset, load_dataset
 from outpoint.errors import OptionError, TooLargeError
-from outpoint.scores import FamilyScorer, Score, resolve_score
+from outpoint.scores import FamilyScorer, Score, bind_score, resolve_score
 from outpoint.scores.families import count_subsets, subsets_of_size
 from outpoint.tables.build import MAX_FAMILIES, check_max_parents
 
@@ -39,7 +39,8 @@ def write_jkl(
             f"there are {n_families:,} parent sets of at most {limit} variables: give a smaller "
             "max_parents."
         )
-    scorer = resolve_score(score, dataset).bind(dataset, allow_degenerate=allow_degenerate)
+    chosen = resolve_score(score, dataset)
+    scorer = bind_score(chosen, dataset, allow_degenerate=allow_degenerate)
     try:
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.writelines(_lines(dataset, scorer, limit))
