@@ -289,7 +289,7 @@ def test_a_lost_cluster(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """In the middle of a run; the sentence is all that is said, and threads can go on."""
-    short_rounds.setattr("outpoint.runs.dask.PATIENCE", 3.0)
+    short_rounds.setattr("outpoint.runs.dask.PATIENCE", 8.0)
     short_rounds.setattr(driving, "FIRST_ROUND", 1000)
     address, process = scheduler
     words = ["--nthreads", "1", "--no-dashboard", "--no-nanny"]
@@ -301,6 +301,8 @@ def test_a_lost_cluster(
             (process if victim == "scheduler" else worker).kill()
 
     try:
+        with distributed.Client(address, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=120)
         with pytest.raises(op.CheckpointError, match=r"no workers any more.* --resume"):
             learn(
                 "partition",
