@@ -1,12 +1,10 @@
 """Standard error that is closed, full or gone: the run goes on and its results are written."""
 
 import io
-import os
 import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -57,28 +55,6 @@ def test_an_error_without_a_reader(place: Path) -> None:
     words = shlex.join([sys.executable, "-m", "outpoint", "learn", "nothing.csv"])
     for reader in READERS.values():
         assert shell(f"{words} {reader}; echo code $?", place).stdout == "code 2\n"
-
-
-@pytest.mark.long
-@pytest.mark.attack("a terminal that is closed (SIGHUP, no standard streams)", "saved")
-def test_a_closed_terminal(place: Path) -> None:
-    """The process has a terminal of its own, which goes."""
-    words = [*WORDS[:4], "--steps", "200000000", "--out", "run", "--seed", "1"]
-    child, terminal = os.forkpty()
-    if not child:
-        os.chdir(place)
-        os.execve(sys.executable, [sys.executable, "-m", "outpoint", *words], environment())
-    end = time.monotonic() + 200
-    while not list(place.glob("run/checkpoint/chain-0.draws-*")) and time.monotonic() < end:
-        if os.read(terminal, 100_000) == b"":
-            break
-    os.close(terminal)
-    while os.waitpid(child, os.WNOHANG)[0] == 0:
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    assert (place / "run" / "summary.json").exists()
-    assert (place / "run" / "checkpoint" / "chain-0.checkpoint").exists()
-    assert not list(place.glob("run/.outpoint-*"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -10,11 +10,10 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
-from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -290,7 +289,7 @@ def test_a_lost_cluster(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """In the middle of a run; the sentence is all that is said, and threads can go on."""
-    short_rounds.setattr("outpoint.runs.dask.PATIENCE", 3.0)
+    short_rounds.setattr("outpoint.runs.dask.PATIENCE", 8.0)
     short_rounds.setattr(driving, "FIRST_ROUND", 1000)
     address, process = scheduler
     words = ["--nthreads", "1", "--no-dashboard", "--no-nanny"]
@@ -302,6 +301,8 @@ def test_a_lost_cluster(
             (process if victim == "scheduler" else worker).kill()
 
     try:
+        with distributed.Client(address, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=120)
         with pytest.raises(op.CheckpointError, match=r"no workers any more.* --resume"):
             learn(
                 "partition",
@@ -320,23 +321,37 @@ def test_a_lost_cluster(
     assert differing(tmp_path / "whole", tmp_path / "run") == []
 
 
+def listening(process: Any) -> set[tuple[str, int]]:
+    """Addresses at which a process and its children wait for others."""
+    return {
+        (place.laddr.ip, place.laddr.port)
+        for one in (process, *process.children(recursive=True))
+        for place in one.net_connections(kind="inet")
+        if place.status == "LISTEN"
+    }
+
+
+def shows_a_page(port: int) -> bool:
+    """Whether there is a dashboard at a port."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=2)
+    try:
+        connection.request("GET", "/status")
+        return connection.getresponse().status == 200
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
 def test_a_local_cluster_is_seen_from_here_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing listens to other machines, and there is no dashboard."""
-    psutil = pytest.importorskip("psutil")
+    process = pytest.importorskip("psutil").Process()
     monkeypatch.setattr("outpoint.runs.dask.n_threads", lambda: 1)
+    before = listening(process)
     with dask_executor(None):
-        process = psutil.Process()
-        listening = [
-            place.laddr
-            for one in (process, *process.children(recursive=True))
-            for place in one.net_connections(kind="inet")
-            if place.status == "LISTEN"
-        ]
-        assert listening
-        assert {place.ip for place in listening} == {"127.0.0.1"}
-        for place in listening:
-            with pytest.raises((OSError, HTTPException)):
-                urlopen(f"http://127.0.0.1:{place.port}/status", timeout=2)
+        found = listening(process) - before
+        assert {address for address, _ in found} == {"127.0.0.1"}
+        assert not any(shows_a_page(port) for _, port in found)
 
 
 # Tables
