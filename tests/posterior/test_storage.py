@@ -397,7 +397,7 @@ def test_foreign_files(content: bytes, tmp_path: Path) -> None:
         assert "is not a posterior of outpoint" in refusal(other + seal, tmp_path)
 
 
-@pytest.mark.attack("result files with parts missing", "one sentence", times=30)
+@pytest.mark.attack("result files with parts missing", "one sentence", times=34)
 def test_other_formats_and_missing_parts(content: bytes, tmp_path: Path) -> None:
     dataset = dataset_of(content)
     assert refusal_or_none(sealed(dataset), tmp_path) is None, "the forgery is good as such"
