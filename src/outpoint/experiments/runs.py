@@ -8,7 +8,6 @@ was interrupted goes on with the sampler it was at.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter, process_time
@@ -127,7 +126,7 @@ def run_sampler(
         "seed": SEED,
     }
     path = directory / f"{method.replace(' ', '-')}{SUFFIX}"
-    saved = _read(path, settings)
+    saved = _read(path, settings, Outcome._fields)
     if saved is not None:
         return Outcome(**saved)
     name = method.removesuffix(NO_REVERSALS)
@@ -173,7 +172,7 @@ def run_sampler(
 def solve_exactly(problem: Problem, directory: Path) -> Exact:
     """The exact posterior of a problem, computed once."""
     path, settings = directory / f"exact{SUFFIX}", _settings(problem)
-    saved = _read(path, settings)
+    saved = _read(path, settings, Exact._fields)
     if saved is not None:
         return Exact(**saved)
     posterior = op.learn(
@@ -225,9 +224,11 @@ def _settings(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _read(path: Path, settings: dict[str, Any]) -> dict[str, NDArray[Any]] | None:
-    """The arrays of a result with these settings, if it is there."""
+def _read(
+    path: Path, settings: dict[str, Any], fields: tuple[str, ...]
+) -> dict[str, NDArray[Any]] | None:
+    """The arrays of a result with these settings and fields, if it is there."""
     if not path.exists():
         return None
     found, arrays = read_checkpoint(path)
-    return arrays if found == json.loads(json.dumps(settings)) else None
+    return arrays if found == settings and set(arrays) == set(fields) else None
