@@ -38,8 +38,9 @@ RANK = {
     "mapping": 9,
     "estimator": 11,
     "report": 12,
-    "cli": 13,
-    "__main__": 14,
+    "experiments": 13,
+    "cli": 14,
+    "__main__": 15,
 }
 ENGINES = ("exact", "mcmc", "search")
 MAX_LINES = 500
@@ -88,8 +89,8 @@ def violations(part: str, source: str, package: str = "outpoint") -> list[str]:
             wrong.append(f"{part} imports {other}, which comes later or beside it")
         elif part in ENGINES and other in ("data", "scores"):
             wrong.append(f"{part} imports {other}, but an engine sees only tables")
-        elif other in ("report", "cli") and part not in ("cli", "__main__"):
-            wrong.append(f"{part} imports {other}, which only the command line may do")
+        elif other in ("report", "cli") and part not in ("experiments", "cli", "__main__"):
+            wrong.append(f"{part} imports {other}, which only what comes last may do")
     return wrong
 
 

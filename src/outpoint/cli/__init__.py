@@ -20,6 +20,7 @@ from outpoint.cli.interruption import Interrupted, without_complaints
 from outpoint.cli.learn import learn
 from outpoint.cli.map import map_command
 from outpoint.cli.report import report
+from outpoint.cli.reproduce import reproduce
 from outpoint.cli.score import score
 from outpoint.cli.simulate import simulate
 from outpoint.cli.streams import forgiving_stderr
@@ -38,7 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (learn, score, simulate, compare, effects, report, export, datasets):
+for command in (learn, score, simulate, compare, effects, report, export, reproduce, datasets):
     app.command()(command)
 app.command("map")(map_command)
 

@@ -22,6 +22,9 @@ Runs = Iterable[Posterior | float]
 NARROWEST = 0.2
 """Least width of the kernel in log units, for runs that all find the same score."""
 
+POINTS_PER_WIDTH = 8
+"""Points at which a density is drawn, so that narrow kernels look smooth."""
+
 
 def best_scores(
     runs: Mapping[str, Runs] | Runs,
@@ -47,7 +50,8 @@ def best_scores(
     ax = axes_for(ax)
     for number, (name, scores) in enumerate(groups.items()):
         width = bandwidth or _silverman(scores)
-        x = np.linspace(scores.min() - top - 4 * width, scores.max() - top + 4 * width, 512)
+        low, high = scores.min() - top - 4 * width, scores.max() - top + 4 * width
+        x = np.linspace(low, high, max(512, int(POINTS_PER_WIDTH * (high - low) / width)))
         colour = colour_of(number)
         ax.plot(
             x,
