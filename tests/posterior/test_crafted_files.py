@@ -178,6 +178,8 @@ CRAFTED: dict[str, tuple[str, Callable[[h5py.File], None], str]] = {
         told("interventions", [{"targets": [], "n_rows": 1}]),
         "not those of the rows",
     ),
+    "column of nobody": ("mcmc", values("model_owner", 7.0, 1), "belongs to no variable"),
+    "column of another": ("mcmc", values("model_owner", 0.0, 1), "not one column"),
     "power beyond 1": ("mcmc", values("power", 7.0, (0, 1)), "'power' has values out of range"),
     "gap in a ladder": ("mcmc", values("power", np.nan, (0, 0)), "a ladder has gaps"),
     "more accepted": ("mcmc", values("accepted", 2**40), "more was accepted than tried"),

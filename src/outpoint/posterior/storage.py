@@ -301,6 +301,9 @@ def _model(names: tuple[str, ...], content: Content) -> GaussianModel | None:
     require(len(factors) >= 1 and is_group.all(), "a variable has no model")
     is_owner = np.isin(arrays["owner"], np.arange(len(names)))
     require(is_owner.all(), "a column of the model belongs to no variable")
+    n_own = np.bincount(arrays["owner"].astype(np.int64), minlength=len(names))
+    is_single = n_own[arrays["scales"] > 0] == 1
+    require(is_single.all(), "a variable with a unit has not one column of the model")
     require((arrays["degrees_of_freedom"] > -1.0).all(), "the model has no degrees of freedom")
     return GaussianModel.from_arrays(names, arrays)
 
