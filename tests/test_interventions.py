@@ -180,7 +180,10 @@ def test_runs_are_recorded_and_made_again(tmp_path):
     assert summary["reading"] == {"interventions": "set"}
     loaded = op.load(out)
     assert loaded.info.interventions == post.info.interventions
-    pd.testing.assert_frame_equal(loaded.cpdag_probabilities, post.cpdag_probabilities)
+    assert loaded.undirected_probabilities.to_numpy()[find_separated(NAMES, TARGETS)].max() == 0
+    # 1,000 draws in the file against 10,000: 5 standard errors of at most 0.017.
+    gap = (loaded.cpdag_probabilities - post.cpdag_probabilities).abs()
+    assert gap.to_numpy().max() < 0.085
     assert "b set in 15 rows" in (out / "report.html").read_text(encoding="utf-8")
     told = "nothing set in 30 rows, b set in 15 rows, a and d set in 15 rows"
     assert ("Interventions", told) in list_grounds(loaded)
@@ -237,7 +240,8 @@ def test_effects_use_the_rows_in_which_the_effect_was_not_set(tmp_path):
 
 def test_effects_of_a_variable_that_was_always_set():
     """A randomised treatment is a root: its effects are those of any cause."""
-    chain = op.Dag.from_edges(["treated", "b", "c"], [("treated", "b"), ("b", "c")])
+    names = ["treated", "b", "c", "alone"]  # nothing speaks against alone -> treated but a root
+    chain = op.Dag.from_edges(names, [("treated", "b"), ("b", "c")])
     entries = [("treated",)] * 500
     data = op.simulate(chain, 500, 1, coefficients=2.0, interventions=entries)
     effects = op.learn(data, roots=["treated"]).causal_effects(n_draws=300)
