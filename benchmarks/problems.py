@@ -51,3 +51,14 @@ def with_observed_levels(data: op.Dataset) -> op.Dataset:
         observed, values[:, column] = np.unique(values[:, column], return_inverse=True)
         levels.append(tuple(labels[int(code)] for code in observed) if labels else None)
     return op.Dataset(data.names, values, tuple(levels), data.source)
+
+
+def compile_kernels() -> None:
+    """Compile what other processes are about to be measured with; they find it in the cache."""
+    for n_nodes in (6, 24):  # with all others as candidates, and with few
+        for kind in ("gaussian", "categorical"):
+            dag = op.random_dag(n_nodes, 1, law="erdos_renyi", edge_probability=0.1)
+            data = op.simulate(dag, 200, 1, kind=kind)
+            for method in ("mcmc", "exact") if n_nodes == 6 else ("mcmc",):
+                steps = 200 if method == "mcmc" else None
+                op.learn(data, method=method, max_parents=3, steps=steps, seed=1)

@@ -18,6 +18,7 @@ from benchmarks.peers.networks import (
 )
 from benchmarks.peers.page import load, merge, save, table, update_page
 from benchmarks.peers.programs import EXACT, PROGRAMS, SAMPLED, missing
+from benchmarks.problems import compile_kernels
 
 
 def main(arguments: list[str]) -> None:
@@ -33,6 +34,7 @@ def main(arguments: list[str]) -> None:
     if unknown := set(options.networks) - set(known):
         parser.error(f"no network {sorted(unknown)[0]!r}; there are: {', '.join(known)}")
     programs = PROGRAMS | dict(options.program)
+    compile_kernels()
     rows = load()
     for name in options.networks or known:
         if name in REFERENCE and missing("pgmpy"):

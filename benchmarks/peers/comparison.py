@@ -13,7 +13,7 @@ from benchmarks.peers.programs import EXACT, SAMPLED, Run, missing, run_program
 FAILED = 0.1
 """A seed has failed if a probability is off by more than this."""
 
-LEAST_SECONDS = 10.0
+LEAST_SECONDS = 5.0
 """Processor time that every program gets at least."""
 
 

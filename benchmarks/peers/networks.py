@@ -32,13 +32,16 @@ class Network(NamedTuple):
 
 
 def reference_network(name: str, seed: int = 1) -> Network:
-    """Data simulated from a network of pgmpy; states that do not occur are not known to exist."""
+    """Data simulated from a network of pgmpy; states that do not occur are not known to exist.
+
+    One of the states is called "None", which is no missing value.
+    """
     from pgmpy.readwrite import BIFReader
 
     packed = files("pgmpy").joinpath("utils", "example_models", f"{name}.bif.gz").read_bytes()
     model = BIFReader(string=gzip.decompress(packed).decode()).get_model()
     names = sorted(model.nodes())
-    data = model.simulate(N_OBS, seed=seed, show_progress=False)[names].astype(str)
+    data = "is " + model.simulate(N_OBS, seed=seed, show_progress=False)[names].astype(str)
     return Network(name, data, op.Dag.from_edges(names, model.edges()), MAX_PARENTS)
 
 

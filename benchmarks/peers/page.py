@@ -42,10 +42,8 @@ def merge(old: Sequence[Row], new: Row) -> list[Row]:
 
 def update_page(rows: Sequence[Row], path: Path = PAGE) -> None:
     """Write the tables into the page."""
-    by_kind = {
-        kind: table(kind, [row for row in rows if kind_of(row, rows) == kind]) for kind in COLUMNS
-    }
-    replace_blocks(path, by_kind)
+    by_kind = {kind: [row for row in rows if kind_of(row, rows) == kind] for kind in COLUMNS}
+    replace_blocks(path, {kind: table(kind, chosen) for kind, chosen in by_kind.items() if chosen})
 
 
 def kind_of(row: Row, rows: Sequence[Row]) -> str:

@@ -52,7 +52,11 @@ def resample(data: op.Dataset, rng: np.random.Generator) -> op.Dataset:
 
 
 def climb(data: op.Dataset, score: FairScore, max_parents: int | None) -> np.ndarray:
-    """The DAG that hill climbing ends in, [parent, child]."""
+    """The CPDAG of the DAG that hill climbing ends in, [parent, child].
+
+    Which way it turned an edge that can be turned is an accident; such an edge counts half for
+    either direction.
+    """
     frame = pd.DataFrame(data.values, columns=list(data.names))
     search = HillClimbSearch(
         scoring_method=OutpointScore(frame, score.bind(data, allow_degenerate=True)),
@@ -60,10 +64,9 @@ def climb(data: op.Dataset, score: FairScore, max_parents: int | None) -> np.nda
         return_type="dag",
         show_progress=False,
     )
-    edges = np.zeros((data.n_nodes, data.n_nodes))
-    for parent, child in search.fit(frame).causal_graph_.edges():
-        edges[data.names.index(parent), data.names.index(child)] = 1
-    return edges
+    dag = op.Dag.from_edges(data.names, search.fit(frame).causal_graph_.edges())
+    cpdag = dag.cpdag().adjacency
+    return np.where(cpdag & cpdag.T, 0.5, cpdag)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """The sampler of sumu (Gadget: partition MCMC, tempered) on the scores of a ``.jkl`` file.
 
 Settings are those of its documentation: 15 candidate parents found by "greedy-lite", 16 tempered
-chains, every 10th partition kept, the first half left out. Scores are handed over because sumu
-0.1.2 computes BDeu only with NumPy 1. It knows no limit of time: we take its steps until the time
-is up, and drawing DAGs from the partitions comes on top.
+chains, every 10th partition kept, the first half left out. Scores are handed over because BDeu
+of sumu 0.1.2 ends in a TypeError with NumPy 2.4. It knows no limit of time: we take its steps until
+the time is up, and drawing DAGs from the partitions comes on top. See ``sumu_sums`` for where its
+sums are wrong, with scores of its own as well.
 """
 
 import time

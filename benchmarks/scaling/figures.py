@@ -8,7 +8,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
-from benchmarks.scaling.tables import PEAK, SECONDS, TERMS, Case, kind_of
+from benchmarks.scaling.tables import (
+    FEW,
+    MANY,
+    OPERATIONS,
+    PEAK,
+    SECONDS,
+    Case,
+    kind_of,
+    machine_rate,
+    sums_of,
+)
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73")
 
@@ -56,11 +66,12 @@ def draw_growth(cases: Sequence[Case], variable: str, label: str) -> Figure:
 def draw_exact(cases: Sequence[Case]) -> Figure:
     """Processor seconds next to what the machine could do, and memory."""
     figure, axes = _panels(2)
-    limit = TERMS * next(case["nanoseconds"] for case in cases if case["case"] == "machine")
-    sums = [case for case in cases if case["case"] == "exact"]
-    sizes = [case["n_nodes"] for case in sums]
-    _plot(axes[0], sizes, [case["processor_seconds"] for case in sums], "measured", 0)
-    _plot(axes[0], sizes, [1e-9 * limit * 3.0**n for n in sizes], "limit of the machine", 1)
+    for i, n_obs in enumerate((FEW, MANY)):
+        sums = sums_of(cases, n_obs)
+        sizes = [case["n_nodes"] for case in sums]
+        _plot(axes[0], sizes, [case["processor_seconds"] for case in sums], f"{n_obs} rows", i)
+    limit = [1e-9 * OPERATIONS * 3.0**n / machine_rate(cases) for n in sizes]
+    axes[0].plot(sizes, limit, "--", color="grey", label="all terms at the machine's rate")
     axes[0].set_title("processor seconds", loc="left", fontsize="medium")
     axes[0].legend(frameon=False, fontsize="small")
     _plot(axes[1], sizes, [case[PEAK] for case in sums], "", 0)

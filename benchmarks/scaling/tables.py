@@ -10,8 +10,14 @@ from benchmarks.pages import markdown
 SECONDS = ("table_seconds", "candidates_seconds")
 STEP = "microseconds_per_step"
 PEAK = "peak_megabytes"
-TERMS = 4
-"""Multiplications and additions that the exact sums need at least for each of 3^n terms."""
+OPERATIONS = 15
+"""What the exact sums do for each of 3^n pairs of sets: 7 operations downward, 8 upward."""
+
+FEW, MANY = 50, 500
+"""Rows of data for the exact sums: with few, hardly a term vanishes."""
+
+LARGE = 14
+"""Variables from which on the exact sums take more than their preparation."""
 
 Case = Mapping[str, Any]
 
@@ -50,13 +56,15 @@ def nodes_table(cases: Sequence[Case]) -> str:
         for case in cases
     ]
     large = [case for case in cases if case["n_nodes"] > 20]
-    if len(large) > 1:
+    if large:
         fitted = [_exponent_of(large, key, "n_nodes") for key in (*SECONDS, STEP)]
         rows.append(["exponent beyond 20", *fitted, "", "", _exponent_of(large, PEAK, "n_nodes")])
     return markdown(header, rows)
 
 
 def _exponent_of(cases: Sequence[Case], key: str, variable: str) -> str:
+    if len(cases) < 2:
+        return ""
     return f"{exponent([case[variable] for case in cases], [case[key] for case in cases]):.2f}"
 
 
@@ -103,39 +111,53 @@ def _growth(cases: Sequence[Case], what: str, kind: str, key: str, variable: str
     return _exponent_of(chosen, key, variable)
 
 
+def machine_rate(cases: Sequence[Case]) -> float:
+    """Operations per nanosecond of one core, at best."""
+    return 2 / next(case["nanoseconds"] for case in cases if case["case"] == "machine")
+
+
 def exact_table(cases: Sequence[Case]) -> str:
     """Seconds and memory of the exact sums, and the share of what the machine can do."""
-    limit = TERMS * next(case["nanoseconds"] for case in cases if case["case"] == "machine")
-    sums = [case for case in cases if case["case"] == "exact"]
+    few, many = (sums_of(cases, n_obs) for n_obs in (FEW, MANY))
+    rate = machine_rate(cases)
     rows = []
-    for case in sums:
+    for case, other in zip(few, many, strict=True):
         terms = 3 ** case["n_nodes"]
-        nanoseconds = 1e9 * case["processor_seconds"] / terms
+        done = OPERATIONS * terms / (1e9 * case["processor_seconds"])
         rows.append(
             [
                 str(case["n_nodes"]),
                 f"{terms:.2e}",
                 f"{case['seconds']:.2f}",
                 f"{case['processor_seconds']:.2f}",
-                f"{nanoseconds:.2f}",
-                f"{nanoseconds / limit:.1f}",
+                f"{done:.1f}",
+                f"{100 * done / rate:.0f} %",
+                f"{other['processor_seconds']:.2f}",
                 f"{case[PEAK]:.0f}",
             ]
         )
     header = (
         "variables",
         "3ⁿ",
-        "seconds",
+        f"seconds, {FEW} rows",
         "processor s",
-        "ns per 3ⁿ",
-        "times the limit",
+        "operations per ns",
+        "of the machine's",
+        f"processor s, {MANY} rows",
         "memory MB",
     )
-    large = [case for case in sums if case["n_nodes"] >= 14]
-    if len(large) > 1:
-        sizes = [case["n_nodes"] for case in large]
-        factors = [
-            f"{base(sizes, [case[k] for case in large]):.2f}" for k in ("processor_seconds", PEAK)
-        ]
-        rows.append(["factor per variable", "3", "", factors[0], "", "", factors[1]])
+    factors = [_factor(few, "processor_seconds"), _factor(many, "processor_seconds")]
+    rows.append(
+        ["factor per variable", "3", "", factors[0], "", "", factors[1], _factor(few, PEAK)]
+    )
     return markdown(header, rows)
+
+
+def sums_of(cases: Sequence[Case], n_obs: int) -> list[Case]:
+    """The exact sums for data with so many rows."""
+    return [case for case in cases if case.get("n_obs") == n_obs]
+
+
+def _factor(cases: Sequence[Case], key: str) -> str:
+    large = [case for case in cases if case["n_nodes"] >= LARGE]
+    return f"{base([case['n_nodes'] for case in large], [case[key] for case in large]):.2f}"
