@@ -70,9 +70,9 @@ def test_graphml_refuses_what_xml_cannot_hold(name: str) -> None:
 @pytest.mark.parametrize(
     ("write", "name"),
     [
-        *((Dag.to_model_string, name) for name in CANNOT_HOLD["model string"]),
+        *((Dag.to_model_string, name) for name in sorted(CANNOT_HOLD["model string"])),
         *((Dag.to_model_string, f"a{mark}b") for mark in "[]|:"),
-        *((Dag.to_dagitty, name) for name in CANNOT_HOLD["dagitty"]),
+        *((Dag.to_dagitty, name) for name in sorted(CANNOT_HOLD["dagitty"])),
         (Dag.to_dagitty, "graph"),
     ],
 )
