@@ -65,7 +65,7 @@ class Outcome(NamedTuple):
 
     @property
     def best(self) -> Floats:
-        """The best log score among the DAGs that each seed has kept, as in the paper."""
+        """The best log score among the DAGs that each seed has kept."""
         return np.asarray(self.log_scores.max(axis=1))
 
 
