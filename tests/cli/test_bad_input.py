@@ -217,5 +217,5 @@ def test_unwritable_place(run: Run, place: str, fragments: list[str], overwrite:
 
 
 def test_place_is_refused_before_any_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("outpoint.learning.learn", lambda *a, **k: pytest.fail("worked"))
+    monkeypatch.setattr("outpoint.learning._learn", lambda *a, **k: pytest.fail("worked"))
     check_refusal(run, ["data.csv", "--out", "data.csv"], ["is a file"])
