@@ -178,7 +178,7 @@ BAD_WORDS = {
     "compare run truth.dot --threshold 1.01": "threshold",
     "compare run run --threshold 0.3": "--threshold belongs to the comparison with a DAG",
     # effects
-    "effects categories": "BGe",
+    "effects categories": "need the score bge or blocks",
     "effects run --cause zz": "'zz' is not one of the variables",
     "effects run --effect [bold]": "'[bold]' is not one of the variables",
     "effects run --cause a --effect a": "both the cause and the effect",

@@ -33,7 +33,6 @@ LEARN: dict[str, tuple[list[str], str]] = {
         ["asia", "--equivalent-sample-size", "inf"],
         "positive equivalent sample size",
     ),
-    "levels": (["--discretize", "a:999999999"], "a"),
 }
 
 COMMANDS: dict[str, tuple[list[str], str]] = {
