@@ -73,7 +73,9 @@ def test_a_run_over_candidates_is_continued(run: Run) -> None:
     assert run(*words, "--out", "run").code == 0
     assert run(*words, "--out", "run", "--resume", "--steps", "800").code == 0
     assert op.load("run").steps_per_chain == 800
-    refused = run("learn", "data.csv", *FEW, "--out", "run", "--resume")
+    assert run("learn", "data.csv", *FEW, "--out", "run", "--resume").code == 0, "as it began"
+    other = ["learn", "data.csv", "--candidates", "3", *FEW]
+    refused = run(*other, "--out", "run", "--resume")
     assert refused.code == 2
     assert "candidates was 2 and is 3" in unwrapped(refused.err)
 
