@@ -322,7 +322,7 @@ def _narrow(
     )
     if run is not None and not resume:
         run.discard_checkpoint()
-    if run is not None and digest is not None and families is not known:
+    if run is not None and digest is not None and not saved:  # a saved run may yet be refused
         keep_scores(run, digest, families)
     return narrowed
 
