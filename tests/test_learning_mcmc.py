@@ -356,7 +356,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "order": ({"method": "order", "moves": {"split_join": 1}}, "not to method 'order'"),
     "structure": ({"method": "structure", "moves": "paper"}, "not to method 'structure'"),
     "structure+rev": ({"method": "structure+rev", "moves": {}}, "not to method 'structure+rev'"),
-    "exact": ({"method": "exact", "moves": {"split_join": 1}}, "not to method 'exact'"),
+    "exact": (
+        {"method": "exact", "steps": None, "moves": {"split_join": 1}},
+        "not to method 'exact'",
+    ),
     "no chain": ({"chains": 0}, "chains is a whole number from 1"),
     "half a chain": ({"chains": 1.5}, "chains is a whole number"),
     "truth": ({"chains": True}, "chains is a whole number"),
