@@ -26,6 +26,7 @@ from outpoint.data.dataset import Dataset
 from outpoint.data.interventions import check_length, parse_interventions
 from outpoint.data.mixtures import bound_weights, simulate_mixture
 from outpoint.errors import GraphError, OptionError, TooLargeError
+from outpoint.graphs.layers import compute_parent_masks, peel_layers
 
 FloatArray = npt.NDArray[np.float64]
 Seed = int | np.random.Generator | np.random.SeedSequence | None
@@ -323,17 +324,11 @@ def _parents(dag: DagLike, v: int) -> list[int]:
 
 
 def _ancestral_order(dag: DagLike) -> list[int]:
-    """The nodes, each after its parents: repeatedly take the nodes that wait for nobody."""
-    waiting = np.asarray(dag.adjacency, dtype=bool).copy()
-    order: list[int] = []
-    remaining = set(range(len(dag.names)))
-    while remaining:
-        ready = sorted(v for v in remaining if not waiting[:, v].any())
-        if not ready:
-            raise GraphError("The graph has a cycle; only acyclic graphs can be simulated.")
-        order += ready
-        remaining.difference_update(ready)
-        waiting[ready] = False
+    """The nodes, each after its parents."""
+    masks = compute_parent_masks(np.asarray(dag.adjacency, dtype=bool))
+    order = [v for layer in peel_layers(masks) for v in layer]
+    if len(order) < len(dag.names):
+        raise GraphError("The graph has a cycle; only acyclic graphs can be simulated.")
     return order
 
 
