@@ -127,3 +127,19 @@ def test_a_truncated_file_is_replaced(source: Path, suffix: str, length: int) ->
     repaired = load(source)
     assert repaired.add(1, 2) == 3
     assert hits(repaired) == 1
+
+
+def test_helpers_are_called_from_kernels_only() -> None:
+    """Called from Python they would crash: what that takes is not compiled."""
+
+    @kernels.inlined
+    def halve(x):
+        return x / 2
+
+    @numba.njit
+    def quarter(x):
+        return halve(halve(x))
+
+    assert quarter(8.0) == 2.0
+    with pytest.raises(TypeError, match="halve is compiled into kernels"):
+        halve(8.0)

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from outpoint.mcmc.partition import copy_partition, make_partition
+from outpoint.mcmc.partition import make_partition
 from outpoint.mcmc.partition_chain import COLDEST_WITHOUT_REV
 from outpoint.mcmc.replicas import make_ladder, make_replicas
 from outpoint.mcmc.samplers.partition import partition_of
@@ -41,7 +41,7 @@ from tests.mcmc.laws import (
     reversal_matrix,
     tempered,
 )
-from tests.mcmc.loops import MOVE_NUMBER, candidate_masks, count_swaps
+from tests.mcmc.loops import MOVE_NUMBER, candidate_masks, copy_state, count_swaps
 from tests.reference import log_sum_exp
 
 FALSE_ALARM = 1e-6
@@ -297,7 +297,7 @@ def test_copies_hold_the_same():
     state = stepper.state(int(np.argmax(problem.n_held)))
     other = make_partition(3)
     assert (state.held >= 0).any()
-    copy_partition(state, other)
+    copy_state(state, other)
     for one, copied in zip(state, other, strict=True):
         used = len(state.order) if one is not state.start else state.n_layers[0] + 1
         assert np.array_equal(one[:used], copied[:used])

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.kernels import inlined
+from outpoint.kernels import inlined, kernel
 
 N_POWERS = 50
 """Powers in a schedule."""
@@ -73,7 +73,7 @@ def find_schedule(anneal: Anneal, steps_per_power: int) -> Floats:
     return np.geomspace(first, last, N_POWERS)
 
 
-@inlined
+@kernel
 def best_index(log_weight, size):
     """The first of the best among ``log_weight[:size]``."""
     best = 0
@@ -83,7 +83,7 @@ def best_index(log_weight, size):
     return best
 
 
-@inlined
+@kernel
 def draw_index(log_weight, size, power, rng):
     """An index below ``size`` with probability proportional to exp(power * log_weight)."""
     top = log_weight[best_index(log_weight, size)]

@@ -6,14 +6,14 @@ addition here keeps full relative precision whatever the spread (MATH: sums over
 
 import numpy as np
 
-from outpoint.kernels import inlined, kernel
+from outpoint.kernels import kernel
 
 EPSILON = 1e-11
 LOG_EPSILON = np.log(EPSILON)
 """Scans of ranked scores stop once all that is left is below this fraction of what they found."""
 
 
-@inlined
+@kernel
 def log_add(a, b):
     """log(exp(a) + exp(b)), exact to rounding, -inf allowed."""
     if a < b:
