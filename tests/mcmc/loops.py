@@ -9,10 +9,17 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.mcmc.dag import DagState, copy_dag, find_layers, make_dag, set_parents
+from outpoint.mcmc.dag import (
+    DagState,
+    copy_dag,
+    find_layers,
+    make_dag,
+    mark_descendants,
+    set_parents,
+)
 from outpoint.mcmc.moves.node_gibbs import make_placement, place_node
 from outpoint.mcmc.moves.node_move import count_node_moves, propose_node_move
-from outpoint.mcmc.moves.rev import make_reversal, reverse_edge
+from outpoint.mcmc.moves.rev import list_edges, make_reversal, reverse_edge
 from outpoint.mcmc.moves.split_join import count_split_join, propose_split_join
 from outpoint.mcmc.moves.swap import propose_swap_adjacent, propose_swap_any
 from outpoint.mcmc.partition import (
@@ -342,10 +349,11 @@ def draw_reversals(view, start, rng, codes):
     """One REV step from ``start``, again and again; returns whether the states stayed right."""
     n = start.code.size
     dag = make_dag(n, view.candidates.shape[1])
-    scratch = make_reversal(n)
+    scratch = make_reversal(n, view.candidates.shape[1])
     fine = True
     for draw in range(codes.size):
         copy_dag(start, dag)
+        list_edges(dag, scratch)
         accepted = reverse_edge(view, dag, scratch, rng)
         codes[draw] = dag_code(view, dag)
         fine &= is_consistent(view, dag)
@@ -368,3 +376,13 @@ def draw_dags(view, state, rng, codes):
 @numba.njit(cache=True)
 def layers_of(dag, layer):
     return find_layers(dag, layer)
+
+
+@numba.njit(cache=True)
+def block_below(dag, root, blocked):
+    mark_descendants(dag, root, blocked)
+
+
+@numba.njit(cache=True)
+def copy_state(source, target):
+    copy_partition(source, target)

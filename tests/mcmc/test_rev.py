@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import pytest
 
-from outpoint.mcmc.dag import make_dag, mark_descendants
+from outpoint.mcmc.dag import make_dag
 from outpoint.mcmc.partition import copy_partition, make_partition
 from outpoint.mcmc.partition_chain import make_workspace, reverse_edges
 from outpoint.mcmc.trace import make_trace
@@ -28,6 +28,7 @@ from tests.mcmc.laws import (
     through_dags,
 )
 from tests.mcmc.loops import (
+    block_below,
     code_table,
     dag_codes,
     differs,
@@ -164,7 +165,7 @@ def test_layers_and_descendants_of_all_dags(n):
         assert layer.tolist() == levels(layers)
         for root in range(n):
             blocked = np.zeros(n, dtype=np.int64)
-            mark_descendants(state, root, blocked)
+            block_below(state, root, blocked)
             expected = reach[dag, root].copy()
             expected[root] = True
             assert blocked.tolist() == expected.astype(int).tolist()

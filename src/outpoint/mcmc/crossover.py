@@ -38,7 +38,6 @@ class Crossover(NamedTuple):
     theirs: PartitionState
     differing: NDArray[np.int64]
     step: NDArray[np.int64]
-    layer: NDArray[np.int64]
 
 
 def make_crossover(n_nodes: int, max_parents: int) -> Crossover:
@@ -48,7 +47,7 @@ def make_crossover(n_nodes: int, max_parents: int) -> Crossover:
         make_dag(n_nodes, max_parents),
         make_partition(n_nodes),
         make_partition(n_nodes),
-        *(np.zeros(n_nodes, dtype=np.int64) for _ in range(3)),
+        *(np.zeros(n_nodes, dtype=np.int64) for _ in range(2)),
     )
 
 

@@ -72,16 +72,21 @@ def copy_partition(source, target):
 def layers_to_partition(layer, n_layers, state):
     """Set the partition from the layer of each node."""
     n = layer.size
+    start = state.start
     state.n_layers[0] = n_layers
-    place = 0
-    for level in range(n_layers):
-        state.start[level] = place
-        for node in range(n):
-            if layer[node] == level:
-                state.order[place] = node
-                state.layer[node] = level
-                place += 1
-    state.start[n_layers] = n
+    for level in range(n_layers + 1):
+        start[level] = 0
+    for node in range(n):
+        start[layer[node]] += 1
+    end = 0
+    for level in range(n_layers + 1):
+        end += start[level]
+        start[level] = end
+    for node in range(n - 1, -1, -1):  # each layer is filled from its end
+        level = layer[node]
+        start[level] -= 1
+        state.order[start[level]] = node
+        state.layer[node] = level
 
 
 @inlined
@@ -104,6 +109,26 @@ def score_partition(view, state):
     for node in range(state.log_tau.size):
         total += state.log_tau[node]
     return total
+
+
+@inlined
+def score_changed(view, old, state):
+    """Score the nodes of ``state``, looking only at those that may weigh another than in ``old``.
+
+    Those are the nodes of another layer, with a candidate in another layer, or with another held
+    set. A held set must fit, as those of a DAG do in its partition.
+    """
+    n_candidates = view.candidates.shape[1]
+    for node in range(state.layer.size):
+        is_changed = state.held[node] != old.held[node] or state.layer[node] != old.layer[node]
+        for i in range(n_candidates if not is_changed else 0):
+            u = view.candidates[node, i]
+            is_changed |= state.layer[u] != old.layer[u]
+        if is_changed:
+            level = state.layer[node]
+            state.log_tau[node] = log_tau(view, node, state.layer, level, state.held[node])
+        else:
+            state.log_tau[node] = old.log_tau[node]
 
 
 @inlined

@@ -25,13 +25,14 @@ from outpoint.mcmc.moves import NODE_GIBBS, OUTSIDE, PARENTS, REV, STILL, propos
 from outpoint.mcmc.moves.node_gibbs import Placement, make_placement, place_node
 from outpoint.mcmc.moves.outside import Redraw, make_redraw, redraw_node
 from outpoint.mcmc.moves.parents import resample_parents
-from outpoint.mcmc.moves.rev import Reversal, make_reversal, reverse_edge
+from outpoint.mcmc.moves.rev import Reversal, list_edges, make_reversal, reverse_edge
 from outpoint.mcmc.partition import (
     PartitionState,
     copy_partition,
     layers_to_partition,
     make_partition,
     sample_dag,
+    score_changed,
     score_nodes,
     score_partition,
 )
@@ -61,7 +62,6 @@ class Workspace(NamedTuple):
     placement: Placement
     dag: DagState
     reversal: Reversal
-    layer: NDArray[np.int64]
     redraw: Redraw
     crossover: Crossover
 
@@ -100,8 +100,7 @@ def make_workspace(view: TableView) -> Workspace:
         make_partition(n_nodes),
         make_placement(n_nodes),
         make_dag(n_nodes, most_parents(view)),
-        make_reversal(n_nodes),
-        np.zeros(n_nodes, dtype=np.int64),
+        make_reversal(n_nodes, most_parents(view)),
         make_redraw(n_nodes, longest),
         make_crossover(n_nodes, most_parents(view)),
     )
@@ -212,6 +211,7 @@ def reverse_edges(view, state, work, block, full_share, power, is_cold, trace, r
     if power < COLDEST_WITHOUT_REV:
         return
     sample_dag(view, state, rng, work.dag)
+    list_edges(work.dag, work.reversal)
     n_tries = block if is_cold else min(block, HOT_BLOCK)
     n_accepted = 0
     for _ in range(n_tries):
@@ -224,7 +224,7 @@ def reverse_edges(view, state, work, block, full_share, power, is_cold, trace, r
         trace.attempts[REV] += n_tries
         trace.accepted[REV] += n_accepted
     if n_accepted > 0:
-        _partition_of_dag(view, work, work.proposal)
+        _set_partition(view, work.dag, work.proposal)
         change = log_energy(view, work.proposal) - log_energy(view, state)
         if is_cold or accepts((power - 1.0) * change, 0.0, rng):
             copy_partition(work.proposal, state)
@@ -238,7 +238,7 @@ def redraw_parents(view, state, work, rng):
     node = int(rng.random() * state.order.size)
     if not resample_parents(view, work.dag, node, work.reversal.below_first, rng):
         return False
-    _partition_of_dag(view, work, state)
+    _set_partition(view, work.dag, state)
     return True
 
 
@@ -259,14 +259,16 @@ def cross_over(view, replicas, power, upper, n_tries, work, rng):
         choose_part(first, second, n_differing, scratch, rng)
         exchange(view, first, second, n_differing, scratch)
         is_accepted = False
-        if _set_partition(view, first, scratch.layer, scratch.ours) and _set_partition(
-            view, second, scratch.layer, scratch.theirs
-        ):
-            our_change = log_energy(view, scratch.ours) - log_energy(view, ours)
-            their_change = log_energy(view, scratch.theirs) - log_energy(view, theirs)
+        our_layers = find_layers(first, scratch.ours.layer)
+        their_layers = find_layers(second, scratch.theirs.layer) if our_layers >= 0 else -1
+        if their_layers >= 0:
+            our_change = _energy_change(view, first, ours, scratch.ours)
+            their_change = _energy_change(view, second, theirs, scratch.theirs)
             log_ratio = (power[upper] - 1.0) * our_change + (power[upper + 1] - 1.0) * their_change
             is_accepted = accepts(log_ratio, 0.0, rng)
         if is_accepted:
+            layers_to_partition(scratch.ours.layer, our_layers, scratch.ours)
+            layers_to_partition(scratch.theirs.layer, their_layers, scratch.theirs)
             copy_partition(scratch.ours, ours)
             copy_partition(scratch.theirs, theirs)
             n_accepted += 1
@@ -276,19 +278,24 @@ def cross_over(view, replicas, power, upper, n_tries, work, rng):
 
 
 @inlined
-def _partition_of_dag(view, work, state):
-    """The partition of the DAG in the workspace, scored; outside sets are held."""
-    _set_partition(view, work.dag, work.layer, state)
+def _energy_change(view, dag, old, state):
+    """Score ``state``, which has the layers of ``dag``; returns the change from ``old``."""
+    _hold_outside(dag, state)
+    score_changed(view, old, state)
+    return log_energy(view, state) - log_energy(view, old)
 
 
 @inlined
-def _set_partition(view, dag, layer, state):
-    """The partition of a DAG, scored; outside sets are held. Returns whether there is one."""
-    n_layers = find_layers(dag, layer)
-    if n_layers < 0:
-        return False
-    layers_to_partition(layer, n_layers, state)
+def _set_partition(view, dag, state):
+    """Make ``state`` the partition of a DAG, scored; outside sets are held."""
+    n_layers = find_layers(dag, state.layer)
+    layers_to_partition(state.layer, n_layers, state)
+    _hold_outside(dag, state)
+    score_partition(view, state)
+
+
+@inlined
+def _hold_outside(dag, state):
+    """Let nodes with outside sets hold them."""
     for node in range(state.held.size):
         state.held[node] = ~dag.code[node] if dag.code[node] < 0 else INSIDE
-    score_partition(view, state)
-    return True

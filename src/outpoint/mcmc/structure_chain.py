@@ -24,7 +24,7 @@ from outpoint.mcmc.dag import (
 )
 from outpoint.mcmc.metropolis import log_uniform
 from outpoint.mcmc.moves import EDGE, REV
-from outpoint.mcmc.moves.rev import Reversal, make_reversal, reverse_edge
+from outpoint.mcmc.moves.rev import Reversal, list_edges, make_reversal, reverse_edge
 from outpoint.mcmc.trace import add_edges_of_dag, record_dag, remember_best
 
 
@@ -70,7 +70,7 @@ def make_structure_chain(n_nodes: int, most_parents: int) -> StructureChain:
         np.zeros(1, dtype=np.int64),
         make_dag(n_nodes, most_parents),
         make_neighbourhood(n_nodes),
-        make_reversal(n_nodes),
+        make_reversal(n_nodes, most_parents),
     )
 
 
@@ -102,6 +102,7 @@ def run_structure_chain(
     for step in range(first_step + 1, first_step + n_steps + 1):
         if rng.random() < rev:
             trace.attempts[REV] += 1
+            list_edges(chain.dag, chain.reversal)
             if reverse_edge(view, chain.dag, chain.reversal, rng):
                 trace.accepted[REV] += 1
                 remember_best(trace, chain.dag)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import borrowed, inlined, kernel
-from outpoint.mcmc.dag import mark_descendants, set_parents
+from outpoint.mcmc.dag import set_parents
 from outpoint.mcmc.metropolis import log_uniform
 from outpoint.mcmc.sums import (
     allowed_mask,
@@ -36,68 +36,102 @@ from outpoint.tables.logspace import log_add
 
 
 class Reversal(NamedTuple):
-    """Scratch space: nodes blocked as parents of i, of j, and of either."""
+    """The edges of a DAG, by child and by parent, and scratch space.
 
+    Edge e goes from ``edge_parent[e]`` to ``edge_child[e]``; the children of u are
+    ``children[child_start[u]:child_start[u + 1]]``. Nodes blocked as parents of i, of j and of
+    either are those marked with the ``stamp``, which grows from step to step, so that nothing has
+    to be wiped out.
+    """
+
+    edge_parent: NDArray[np.int64]
+    edge_child: NDArray[np.int64]
+    child_start: NDArray[np.int64]
+    children: NDArray[np.int64]
+    waiting: NDArray[np.int64]
     below_first: NDArray[np.int64]
     below_second: NDArray[np.int64]
     below_both: NDArray[np.int64]
+    stamp: NDArray[np.int64]
 
 
 @kernel
-def make_reversal(n):
-    """Scratch space."""
+def make_reversal(n, max_parents):
+    """Room for the edges of DAGs with so many nodes and parents; none are listed yet."""
+    room = n * max_parents
     return Reversal(
+        np.zeros(room, dtype=np.int64),
+        np.zeros(room, dtype=np.int64),
+        np.zeros(n + 1, dtype=np.int64),
+        np.zeros(room, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
     )
 
 
 @inlined
-def pick_edge(dag, n_edges, rng):
-    """One edge (parent, child), uniformly."""
-    pick = int(rng.random() * n_edges)
-    child = 0
-    while pick >= dag.n_parents[child]:
-        pick -= dag.n_parents[child]
-        child += 1
-    return dag.parents[child, pick], child
+def list_edges(dag, listed):
+    """List the edges of ``dag``, as :func:`reverse_edge` needs them."""
+    n = dag.n_parents.size
+    start = listed.child_start
+    for u in range(n + 1):
+        start[u] = 0
+    n_edges = 0
+    for child in range(n):
+        for i in range(dag.n_parents[child]):
+            parent = dag.parents[child, i]
+            listed.edge_parent[n_edges] = parent
+            listed.edge_child[n_edges] = child
+            start[parent + 1] += 1
+            n_edges += 1
+    for u in range(n):
+        start[u + 1] += start[u]
+    for u in range(n):
+        listed.waiting[u] = start[u + 1]  # children are filled in from the last one on
+    for edge in range(n_edges):
+        parent = listed.edge_parent[edge]
+        listed.waiting[parent] -= 1
+        listed.children[listed.waiting[parent]] = listed.edge_child[edge]
 
 
 @kernel
 def reverse_edge(view, dag, scratch, rng):
-    """One step of the move on ``dag``, in place; returns whether it was accepted."""
+    """One step of the move on ``dag``, in place; returns whether it was accepted.
+
+    The edges of ``dag`` must have been listed in ``scratch``; they still are afterwards.
+    """
     view, dag, scratch = borrowed(view), borrowed(dag), borrowed(scratch)
-    n_edges = 0
-    for node in range(dag.n_parents.size):
-        n_edges += dag.n_parents[node]
+    n_edges = scratch.child_start[dag.n_parents.size]
     if n_edges == 0:
         return False
-    first, second = pick_edge(dag, n_edges, rng)
+    pick = int(rng.random() * n_edges)
+    first, second = scratch.edge_parent[pick], scratch.edge_child[pick]
     if view.outside.score.size == 0 and (dag.code[first] < 0 or dag.code[second] < 0):
         return False
-    n_first, n_second = dag.n_parents[first], dag.n_parents[second]
-    dag.n_parents[first] = dag.n_parents[second] = 0
-    n_kept = n_edges - n_first - n_second
-    _block_descendants(dag, first, second, scratch)
+    n_kept = n_edges - dag.n_parents[first] - dag.n_parents[second]
+    _block_descendants(scratch, first, second)
     log_draw = log_uniform(rng)
     # The proposal has at least one edge more than those kept.
     log_edges = np.log(n_edges / (n_kept + 1))
-    accepted = False
-    if log_draw < log_edges + _most(view, first, second, scratch):
-        accepted = _try_reversal(view, dag, first, second, scratch, n_edges, n_kept, log_draw, rng)
-    if not accepted:
-        dag.n_parents[first], dag.n_parents[second] = n_first, n_second
-    return accepted
+    if not log_draw < log_edges + _most(view, first, second, scratch):
+        return False
+    if not _try_reversal(view, dag, first, second, scratch, n_edges, n_kept, log_draw, rng):
+        return False
+    list_edges(dag, scratch)
+    return True
 
 
 @inlined
 def _most(view, first, second, scratch):
     """An upper bound on the log ratio of sums; the ratio itself if there are no outside sets."""
-    with_first = log_inside_with(view, first, second, scratch.below_first, 1)
-    with_second = log_inside_with(view, second, first, scratch.below_second, 1)
-    any_first = view.log_sums[first, allowed_mask(view, first, scratch.below_both, 1)]
-    any_second = view.log_sums[second, allowed_mask(view, second, scratch.below_both, 1)]
+    level = scratch.stamp[0]
+    with_first = log_inside_with(view, first, second, scratch.below_first, level)
+    with_second = log_inside_with(view, second, first, scratch.below_second, level)
+    any_first = view.log_sums[first, allowed_mask(view, first, scratch.below_both, level)]
+    any_second = view.log_sums[second, allowed_mask(view, second, scratch.below_both, level)]
     if view.outside.score.size > 0:
         with_first = log_add(with_first, _log_all_outside(view, first))
         any_second = log_add(any_second, _log_all_outside(view, second))
@@ -115,17 +149,18 @@ def _log_all_outside(view, node):
 @inlined
 def _try_reversal(view, dag, first, second, scratch, n_edges, n_kept, log_draw, rng):
     """Draw new parents for both ends, and give them these if that is accepted."""
-    log_with_first = log_sum_with(view, first, second, scratch.below_first, 1)
+    level = scratch.stamp[0]
+    log_with_first = log_sum_with(view, first, second, scratch.below_first, level)
     if log_with_first == -np.inf:
         return False
-    log_with_second = log_sum_with(view, second, first, scratch.below_second, 1)
-    log_any_first = log_sum_any(view, first, scratch.below_both, 1)
-    log_any_second = log_sum_any(view, second, scratch.below_both, 1)
+    log_with_second = log_sum_with(view, second, first, scratch.below_second, level)
+    log_any_first = log_sum_any(view, first, scratch.below_both, level)
+    log_any_second = log_sum_any(view, second, scratch.below_both, level)
     threshold = log_draw - (log_with_first - log_with_second + log_any_second - log_any_first)
     if not threshold < np.log(n_edges / (n_kept + 1)):
         return False
-    first_code = sample_with(view, first, second, scratch.below_first, 1, log_with_first, rng)
-    second_code = sample_any(view, second, scratch.below_both, 1, log_any_second, rng)
+    first_code = sample_with(view, first, second, scratch.below_first, level, log_with_first, rng)
+    second_code = sample_any(view, second, scratch.below_both, level, log_any_second, rng)
     n_proposed = n_kept + _size(view, first_code) + _size(view, second_code)
     if not threshold < np.log(n_edges / n_proposed):
         return False
@@ -146,11 +181,26 @@ def _size(view, code):
 
 
 @inlined
-def _block_descendants(dag, first, second, scratch):
+def _block_descendants(scratch, first, second):
     """Mark each end with its descendants in the graph without the parents of both ends."""
-    for u in range(dag.n_parents.size):
-        scratch.below_first[u] = scratch.below_second[u] = 0
-    mark_descendants(dag, first, scratch.below_first)
-    mark_descendants(dag, second, scratch.below_second)
-    for u in range(dag.n_parents.size):
-        scratch.below_both[u] = scratch.below_first[u] | scratch.below_second[u]
+    scratch.stamp[0] += 1
+    _mark_below(scratch, first, first, second, scratch.below_first)
+    _mark_below(scratch, second, first, second, scratch.below_second)
+
+
+@inlined
+def _mark_below(scratch, root, first, second, below):
+    """Mark ``root`` and its descendants, on ways that do not enter either end."""
+    stamp, waiting = scratch.stamp[0], scratch.waiting
+    below[root] = scratch.below_both[root] = stamp
+    waiting[0] = root
+    n_waiting = 1
+    while n_waiting > 0:
+        n_waiting -= 1
+        u = waiting[n_waiting]
+        for i in range(scratch.child_start[u], scratch.child_start[u + 1]):
+            child = scratch.children[i]
+            if child not in (first, second) and below[child] != stamp:
+                below[child] = scratch.below_both[child] = stamp
+                waiting[n_waiting] = child
+                n_waiting += 1
