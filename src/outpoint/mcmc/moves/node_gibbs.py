@@ -32,16 +32,19 @@ ABSENT, EARLY, BESIDE, ALONE = 0, 1, 2, 3
 class Placement(NamedTuple):
     """Scratch space: nodes that can have v as a parent, with their sums; sums by layer.
 
-    ``own`` are the sums of v itself by layer, ``log_own`` their logs to the power of the replica;
-    ``moved`` is the partition with v put back.
+    ``rest[u]`` is the layer of u when v is taken out, and beyond all layers for v itself.
+    ``own`` are the sums of v itself by layer, ``log_own`` their logs to the power of the replica,
+    ``own_mask[l]`` its candidates in layer l; ``moved`` is the partition with v put back.
     """
 
     moved: PartitionState
+    rest: NDArray[np.int64]
     concerned: NDArray[np.int64]
     by_node: NDArray[np.float64]
     by_layer: NDArray[np.float64]
     n_alone: NDArray[np.int64]
     own: NDArray[np.float64]
+    own_mask: NDArray[np.int64]
     log_own: NDArray[np.float64]
     log_weight: NDArray[np.float64]
 
@@ -52,10 +55,12 @@ def make_placement(n):
     return Placement(
         make_partition(n),
         np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
         np.zeros((4, n)),
         np.zeros((4, n + 2)),
         np.zeros(n + 2, dtype=np.int64),
         np.zeros(n + 2),
+        np.zeros(n + 2, dtype=np.int64),
         np.zeros(n + 2),
         np.zeros(2 * n + 1),
     )
@@ -71,12 +76,12 @@ def place_node(view, state, node, power, scratch, rng):
     n_layers, gone, n_concerned = weigh_rest(view, state, node, scratch)
     own, log_own = scratch.own, scratch.log_own
     if state.held[node] == INSIDE:
-        sum_own(view, state, node, gone, n_layers, own)
+        sum_own(view, node, n_layers, scratch)
     else:
         for level in range(n_layers + 1):
             own[level] = -np.inf
         place = state.held[node]
-        own[highest_without(view, state, place, node, gone) + 1] = view.outside.score[place]
+        own[highest_rest(view, scratch.rest, place, node) + 1] = view.outside.score[place]
     for level in range(n_layers + 1):
         log_own[level] = power * own[level] if own[level] > -np.inf else -np.inf
     target, is_new = draw_place(n_layers, power, scratch, rng)
@@ -95,8 +100,11 @@ def weigh_rest(view, state, node, scratch):
     n_layers = state.n_layers[0] - was_alone
     # Layers after that of a node that stood alone move up when it is taken out.
     gone = home if was_alone else state.order.size
+    for u in range(state.order.size):
+        scratch.rest[u] = state.layer[u] - (state.layer[u] > gone)
+    scratch.rest[node] = state.order.size
     _sum_present(state, node, gone, n_layers, scratch)
-    n_concerned = _sum_concerned(view, state, node, gone, scratch)
+    n_concerned = _sum_concerned(view, state, node, scratch)
     for level in range(n_layers):
         if scratch.n_alone[level] < _size_without(state, node, gone, level):
             scratch.by_layer[ALONE, level] = -np.inf
@@ -114,7 +122,7 @@ def move_node(state, node, gone, n_concerned, target, is_new, log_tau, scratch):
     touched = target if is_new else target + 1
     for i in range(n_concerned):
         u = scratch.concerned[i]
-        level = _without(state.layer[u], gone)
+        level = scratch.rest[u]
         kind = ABSENT if level < touched else EARLY
         if level == touched:
             kind = ALONE if is_new else BESIDE
@@ -122,12 +130,6 @@ def move_node(state, node, gone, n_concerned, target, is_new, log_tau, scratch):
     relocate(state, node, target, is_new, scratch.moved)
     copy_layers(scratch.moved, state)
     return True
-
-
-@inlined
-def _without(level, gone):
-    """The number of a layer when layer ``gone`` is not there."""
-    return level - (level > gone)
 
 
 @inlined
@@ -155,7 +157,7 @@ def _sum_present(state, node, gone, n_layers, scratch):
 
 
 @inlined
-def _sum_concerned(view, state, node, gone, scratch):
+def _sum_concerned(view, state, node, scratch):
     """Correct the sums by the nodes that can have ``node`` as a parent; return their number."""
     n_concerned = 0
     for i in range(view.child_start[node], view.child_start[node + 1]):
@@ -163,21 +165,21 @@ def _sum_concerned(view, state, node, gone, scratch):
         if state.held[u] == INSIDE:
             scratch.concerned[n_concerned] = u
             n_concerned += 1
-            _sum_inside(view, state, node, u, gone, scratch)
-            _correct(state, u, gone, scratch)
+            _sum_inside(view, state, node, u, scratch)
+            _correct(state, u, scratch)
     if view.outside.score.size > 0:
         for u in range(state.held.size):
             if state.held[u] != INSIDE and _holds(view, state.held[u], node):
                 scratch.concerned[n_concerned] = u
                 n_concerned += 1
-                _sum_held(view, state, node, u, gone, scratch)
-                _correct(state, u, gone, scratch)
+                _sum_held(view, state, node, u, scratch)
+                _correct(state, u, scratch)
     return n_concerned
 
 
 @inlined
-def _correct(state, u, gone, scratch):
-    level = _without(state.layer[u], gone)
+def _correct(state, u, scratch):
+    level = scratch.rest[u]
     present = state.log_tau[u]
     for kind in range(3):
         scratch.by_layer[kind, level] += scratch.by_node[kind, u] - present
@@ -186,21 +188,17 @@ def _correct(state, u, gone, scratch):
 
 
 @inlined
-def _sum_inside(view, state, node, u, gone, scratch):
+def _sum_inside(view, state, node, u, scratch):
     """The four sums over the inside sets of ``u``."""
     home, here = state.layer[node], state.layer[u]
-    level = _without(here, gone)
+    level = scratch.rest[u]
+    own_position = np.int64(view.position[u, node])
     allowed = np.int64(0)
     previous = np.int64(0)
-    own_position = 0
     for i in range(view.candidates.shape[1]):
-        other = view.candidates[u, i]
-        if other == node:
-            own_position = i
-        else:
-            above = _without(state.layer[other], gone)
-            allowed |= np.int64(above < level) << i
-            previous |= np.int64(above == level - 1) << i
+        above = scratch.rest[view.candidates[u, i]]
+        allowed |= np.int64(above < level) << i
+        previous |= np.int64(above == level - 1) << i
     alone = view.omega[u, own_position, skip_bit(allowed, own_position)]
     # Where ``node`` stands now, one of the first two sums is the present one.
     if here <= home:
@@ -233,7 +231,7 @@ def _holds(view, place, node):
 
 
 @inlined
-def highest_without(view, state, place, node, gone):
+def highest_rest(view, rest, place, node):
     """The last layer that a held set reaches, ``node`` excepted; -1 if it has no other member."""
     highest = -1
     for k in range(view.outside.members.shape[1]):
@@ -241,16 +239,16 @@ def highest_without(view, state, place, node, gone):
         if u < 0:
             break
         if u != node:
-            highest = max(highest, _without(state.layer[u], gone))
+            highest = max(highest, rest[u])
     return highest
 
 
 @inlined
-def _sum_held(view, state, node, u, gone, scratch):
+def _sum_held(view, state, node, u, scratch):
     """The four weights of ``u``, which holds a set with ``node``."""
     score = view.outside.score[state.held[u]]
-    level = _without(state.layer[u], gone)
-    highest = highest_without(view, state, state.held[u], node, gone)
+    level = scratch.rest[u]
+    highest = highest_rest(view, scratch.rest, state.held[u], node)
     before = score if highest < level else -np.inf
     scratch.by_node[ABSENT, u] = -np.inf
     scratch.by_node[EARLY, u] = score if highest == level - 1 and level > 0 else -np.inf
@@ -259,22 +257,18 @@ def _sum_held(view, state, node, u, gone, scratch):
 
 
 @inlined
-def sum_own(view, state, node, gone, n_layers, own):
+def sum_own(view, node, n_layers, scratch):
     """The sum over the inside sets of ``node`` by the number of layers before it."""
+    own, mask = scratch.own, scratch.own_mask
     for level in range(n_layers + 1):
-        own[level] = -np.inf
+        mask[level] = 0
+    for i in range(view.candidates.shape[1]):
+        mask[scratch.rest[view.candidates[node, i]]] |= np.int64(1) << i
     own[0] = view.dense[node, 0]
-    n_candidates = view.candidates.shape[1]
-    for i in range(n_candidates):
-        level = _without(state.layer[view.candidates[node, i]], gone) + 1
-        if own[level] > -np.inf:
-            continue  # another candidate stands in the same layer
-        allowed = np.int64(0)
-        previous = np.int64(0)
-        for j in range(n_candidates):
-            above = _without(state.layer[view.candidates[node, j]], gone)
-            allowed |= np.int64(above < level) << j
-            previous |= np.int64(above == level - 1) << j
+    allowed = np.int64(0)
+    for level in range(1, n_layers + 1):
+        previous = mask[level - 1]
+        allowed |= previous
         own[level] = log_meeting(view, node, allowed, previous)
 
 

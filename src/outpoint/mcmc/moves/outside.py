@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.mcmc.moves.node_gibbs import (
     draw_place,
-    highest_without,
+    highest_rest,
     move_node,
     sum_own,
     weigh_rest,
@@ -58,9 +58,9 @@ def redraw_node(view, state, node, power, scratch, redraw, rng):
     view, state, scratch = borrowed(view), borrowed(state), borrowed(scratch)
     redraw = borrowed(redraw)
     n_layers, gone, n_concerned = weigh_rest(view, state, node, scratch)
-    sum_own(view, state, node, gone, n_layers, scratch.own)
+    sum_own(view, node, n_layers, scratch)
     log_rest, log_total = _sum_places(n_layers, power, scratch)
-    n_sets = _weigh_outside(view, state, node, power, gone, n_layers, log_total - log_rest, redraw)
+    n_sets = _weigh_outside(view, scratch.rest, node, power, n_layers, log_total - log_rest, redraw)
     for level in range(n_layers + 1):
         inside = scratch.own[level]
         log_inside = power * inside if inside > -np.inf else -np.inf
@@ -95,7 +95,7 @@ def _sum_places(n_layers, power, scratch):
 
 
 @inlined
-def _weigh_outside(view, state, node, power, gone, n_layers, log_margin, redraw):
+def _weigh_outside(view, rest, node, power, n_layers, log_margin, redraw):
     """Level and weight of the outside sets, as far as they can matter; returns their number.
 
     ``log_margin`` is a lower bound of how much the inside sets weigh, in terms of an own weight of
@@ -110,7 +110,7 @@ def _weigh_outside(view, state, node, power, gone, n_layers, log_margin, redraw)
         is_look = (place - first) % LOOKS == 0
         if is_look and log_own + np.log(last - place) < log_margin + LOG_EPSILON:
             return place - first
-        level = highest_without(view, state, place, node, gone) + 1
+        level = highest_rest(view, rest, place, node) + 1
         if redraw.by_level[level] == 0.0:  # sets are ranked: the first of a level is its best
             redraw.log_best[level] = log_own
         weight = np.exp(log_own - redraw.log_best[level])
