@@ -165,17 +165,17 @@ def check_steps(first: int, last: int) -> list[int]:
     """The points where convergence is looked at, by the rule as it is documented."""
     points = [first]
     while points[-1] < last:
-        points.append(int(points[-1] * 1.5) // SWEEP * SWEEP + SWEEP)
+        points.append(int(points[-1] * 1.25) // SWEEP * SWEEP + SWEEP)
     return points
 
 
 def test_points_of_checks() -> None:
     budget = Budget(steps=None, until_converged=True, first_check=1000)
     points = check_steps(1000, 40_000)
-    assert points[:4] == [1000, 1520, 2300, 3460]
+    assert points[:4] == [1000, 1260, 1580, 1980]
     found = [step for step in range(SWEEP, 40_001, SWEEP) if budget.checks_after(step) == step]
     assert found == [point for point in points if point <= 40_000]
-    assert all(1.5 <= b / a < 1.55 for a, b in pairwise(points))
+    assert all(1.25 <= b / a < 1.3 for a, b in pairwise(points))
 
 
 def test_ends_at_the_first_check_that_says_so(short_rounds: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ LEAST_DRAWS = 8
 WARMUP_SHARE = 4
 """Where time is limited, warming up may take one part in so many of it."""
 
-CHECK_GROWTH = 1.5
+CHECK_GROWTH = 1.25
 """Convergence is looked at again when the chains are this much longer."""
 
 
