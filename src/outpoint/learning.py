@@ -94,8 +94,8 @@ def learn(
 ) -> Posterior:
     """Posterior over the DAGs that may have generated ``data``.
 
-    Ctrl-C ends sampling early, as do SIGTERM and SIGHUP unless something else was arranged for
-    them; the posterior of what there is is returned and says so.
+    Ctrl-C ends sampling early, as do SIGTERM and SIGHUP unless your program handles them itself;
+    the posterior of what was sampled so far is returned, and its verdict says so.
 
     Parameters
     ----------

@@ -35,13 +35,14 @@ UsageError = cast(type[Exception], typer.BadParameter.__base__)
 
 app = typer.Typer(
     name="outpoint",
-    help="Bayesian inference over directed acyclic graphs. Example: outpoint learn data.csv",
+    help="Bayesian inference over directed acyclic graphs.\n\nExample: outpoint learn data.csv",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (learn, score, simulate, compare, effects, report, export, reproduce, datasets):
-    app.command()(command)
+app.command()(learn)
 app.command("map")(map_command)
+for command in (report, effects, compare, export, score, simulate, datasets, reproduce):
+    app.command()(command)
 
 
 def _show_version(wanted: bool) -> None:

@@ -53,8 +53,9 @@ def learn(
         bool,
         typer.Option(
             "--resume",
-            help="Continue the run in --out bit for bit, with its own options where none are "
-            "given: an interrupted one, or with more --steps or --time a finished one.",
+            help="Continue the run in --out, with the same draws as if it had not stopped: an "
+            "interrupted one, or with more --steps or --time a finished one. Options that are not "
+            "given are those of the run.",
         ),
     ] = False,
     overwrite: Annotated[
@@ -80,7 +81,7 @@ def learn(
         int | None,
         typer.Option(
             metavar="NUMBER",
-            help="Unrecorded steps before them (default: a quarter).",
+            help="Steps before those, not recorded (default: a quarter as many).",
             rich_help_panel=SAMPLING,
         ),
     ] = None,
@@ -96,8 +97,8 @@ def learn(
         int | None,
         typer.Option(
             metavar="NUMBER",
-            help="Candidate parents of each variable with tables of sums (default: all up to 20 "
-            "variables, 10 beyond); other parents are sampled too, only less quickly.",
+            help="Candidate parents of each variable (default: all up to 20 variables, 10 beyond); "
+            "other parents are sampled too, but more slowly.",
             rich_help_panel=SAMPLING,
         ),
     ] = None,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from outpoint.scores import LocalScore
 
 MODEL = "Model"
-KNOWLEDGE = "Background knowledge"
+KNOWLEDGE = "Prior and background knowledge"
 OUTPUT = "Output"
 MACHINE = "Machine"
 FLAGS = {"standardize": "--raw-units", "equivalent_sample_size": "--equivalent-sample-size"}
@@ -45,7 +45,7 @@ Json = Annotated[
 ]
 Run = Annotated[
     Path,
-    typer.Argument(metavar="RUN", help="Directory of a run, or a file of Posterior.save."),
+    typer.Argument(metavar="RUN", help="Directory of a run, or a file that Posterior.save wrote."),
 ]
 Score = Annotated[
     str,
@@ -59,19 +59,24 @@ MaxParents = Annotated[
     int | None,
     typer.Option(
         metavar="NUMBER",
-        help="Most parents of a node (default: no limit up to 20 variables, 3 to 10 beyond).",
+        help="Largest number of parents of a node (default: no limit up to 20 variables, 3 to 10 "
+        "beyond).",
     ),
 ]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", metavar="NUMBER", help="Seed of all randomness."),
+    typer.Option(
+        "--seed",
+        metavar="NUMBER",
+        help="Seed of the random numbers: the same seed repeats the result.",
+    ),
 ]
 Threads = Annotated[
     int | None,
     typer.Option(
         metavar="NUMBER",
-        help="Most threads, or local worker processes, to use (default: one per processor that "
-        "this process may use).",
+        help="Largest number of threads, or of local worker processes (default: one per processor "
+        "that this process may use).",
         rich_help_panel=MACHINE,
     ),
 ]
@@ -96,7 +101,7 @@ AllowDegenerate = Annotated[
     bool,
     typer.Option(
         "--allow-degenerate",
-        help="Go on with constant or copied columns or fewer rows than columns.",
+        help="Accept constant columns, copies of columns, and fewer rows than columns.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -127,7 +132,7 @@ Forbid = Annotated[
     list[str] | None,
     typer.Option(
         metavar="EDGE",
-        help="Edge that no DAG has, as 'A->B'; repeatable.",
+        help="Edge to exclude, written 'A->B'; repeatable.",
         rich_help_panel=KNOWLEDGE,
     ),
 ]
@@ -135,7 +140,7 @@ Require = Annotated[
     list[str] | None,
     typer.Option(
         metavar="EDGE",
-        help="Edge that every DAG has, as 'A->B'; repeatable.",
+        help="Edge that must be there, written 'A->B'; repeatable.",
         rich_help_panel=KNOWLEDGE,
     ),
 ]

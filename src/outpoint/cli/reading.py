@@ -27,11 +27,11 @@ def _text_option(flag: str, metavar: str, help_text: str) -> Any:
 PARAMETERS: dict[str, Any] = {
     "columns": _list_option("--columns", "Read only these columns, separated by commas."),
     "drop": _list_option("--drop", "Leave out these columns."),
-    "categorical": _list_option("--categorical", "Columns that are categories; or all."),
-    "continuous": _list_option("--continuous", "Columns that are measurements; or all."),
+    "categorical": _list_option("--categorical", "Columns to take as categories, or 'all'."),
+    "continuous": _list_option("--continuous", "Columns to take as measurements, or 'all'."),
     "discretize": _list_option(
         "--discretize",
-        "Cut a numeric column, or all, at quantiles into K levels; repeatable.",
+        "Cut a numeric column (or 'all') at quantiles into K levels; repeatable.",
         "COLUMN:K",
     ),
     "decimal": _text_option("--decimal", "MARK", "The decimal mark: . or ,"),
@@ -41,10 +41,10 @@ PARAMETERS: dict[str, Any] = {
     "interventions": _text_option(
         "--interventions",
         "COLUMN",
-        "Column with the variables that were set in each row (a;b), empty where none was.",
+        "Column that names the variables set from outside in each row (such as a;b).",
     ),
     "separator": _text_option(
-        "--separator", "CHARACTER", "What separates the columns, if it is not recognised."
+        "--separator", "CHARACTER", "What separates the columns (default: found out from the file)."
     ),
 }
 """The options by their names in ``load_dataset``; all are None if they are not given."""

@@ -38,14 +38,16 @@ def reproduce(
     ] = None,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Go on in --out; samplers that are done are not run again."),
+        typer.Option(
+            "--resume", help="Continue in --out; samplers that are done are not run again."
+        ),
     ] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace what is in --out.")
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Run the paper's experiments again, with our default sampler and the exact posterior beside.
+    """Repeat the paper's experiments, next to our default sampler and the exact posterior.
 
     The same samplers, chain lengths, starts and number of seeds, in raw units. Boston Housing is
     bundled; the paper's simulated data are read from the directory OUTPOINT_PAPER_DATA if that is

@@ -39,15 +39,13 @@ def simulate(
         str,
         typer.Option(
             metavar="NAME",
-            help="Law of the random DAG: uniform, paper or erdos_renyi.",
+            help="How it is drawn: uniform, paper or erdos_renyi.",
             rich_help_panel=RANDOM,
         ),
     ] = "uniform",
     max_parents: Annotated[
         int | None,
-        typer.Option(
-            metavar="NUMBER", help="Most parents in the random DAG.", rich_help_panel=RANDOM
-        ),
+        typer.Option(metavar="NUMBER", help="Largest number of parents.", rich_help_panel=RANDOM),
     ] = None,
     edge_probability: Annotated[
         float | None,
@@ -79,8 +77,8 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="NAMES:ROWS",
-            help="So many further rows in which these variables (separated by commas) are set from "
-            "outside; repeatable. A column 'interventions' then tells what was set.",
+            help="Add ROWS rows in which these variables (separated by commas) are set from "
+            "outside; repeatable. A column 'interventions' then says which were set.",
             rich_help_panel=VALUES,
         ),
     ] = None,
