@@ -1,4 +1,4 @@
-"""The report: one HTML file that needs nothing else, now or in ten years.
+"""The report: one HTML file that needs nothing else.
 
 Scripts, styles, data and figures are all inside, so it opens from disk, by mail or from a server.
 A content security policy forbids everything else: no request leaves the page, and no text from the
@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import tempfile
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from outpoint.errors import OptionError
 from outpoint.posterior import Posterior
-from outpoint.posterior.again import run_again
+from outpoint.posterior.run_again import run_again
 from outpoint.report.answers import list_dags, list_effects
 from outpoint.report.facts import (
     describe_columns,
@@ -36,6 +35,7 @@ from outpoint.report.facts import (
 from outpoint.report.figures import draw_convergence, draw_heatmap, draw_traces
 from outpoint.report.payload import build_payload, to_json
 from outpoint.report.scenes import USUAL_THRESHOLD
+from outpoint.writing import replaced
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset
@@ -58,16 +58,11 @@ def write_report(
     target = Path(path)
     page = render_report(posterior, command=command, data=data).encode("utf-8", "replace")
     try:
-        if target.exists() and not target.is_file():  # a device or a pipe must not be replaced
-            target.write_bytes(page)
-            return target
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".outpoint-", dir=target.parent) as private:
-            written = Path(private) / "report.html"
-            written.write_bytes(page)
-            written.replace(target)
     except OSError as error:
-        raise OptionError(f"cannot write the report to {target}: {error.strerror}.") from None
+        raise OptionError(f"cannot write {target}: {error.strerror}.") from None
+    with replaced(target) as place:
+        place.write_bytes(page)
     return target
 
 
