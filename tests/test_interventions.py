@@ -13,8 +13,8 @@ from sklearn.base import clone
 import outpoint as op
 from outpoint.errors import OptionError
 from outpoint.graphs.targets import find_separated
-from outpoint.posterior.again import run_again
 from outpoint.posterior.effects import GaussianModel
+from outpoint.posterior.run_again import run_again
 from outpoint.report.facts import list_grounds, list_settings
 from tests.reference import enumerate_posterior
 from tests.scores.prequential import predict_categorical, predict_gaussian

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import outpoint as op
-from outpoint.preparation import prepare
+from outpoint.model import prepare
 from tests.reference import bge_family_score, enumerate_posterior
 
 NAMES = ("a", "b", "c", "d")

@@ -11,9 +11,9 @@ import outpoint as op
 from outpoint.mcmc import Settings, make_chain
 from outpoint.mcmc.ladder import FIRST_REPLICAS
 from outpoint.mcmc.samplers.partition import partition_of
+from outpoint.model import prepare
 from outpoint.narrowing import narrow
 from outpoint.posterior import SampledPosterior
-from outpoint.preparation import prepare
 from outpoint.tables.build import check_max_parents
 from outpoint.tables.view import view_table
 

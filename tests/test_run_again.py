@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import outpoint as op
-from outpoint.posterior.again import run_again
 from outpoint.posterior.info import describe_model
+from outpoint.posterior.run_again import run_again
 
 NAMES = ["a", "b", "c", "d", "e"]
 SAMPLED = {"method": "mcmc", "steps": 400, "chains": 2, "draws": 40}

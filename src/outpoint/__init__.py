@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         write_dag,
     )
     from outpoint.learning import learn, log_score
-    from outpoint.mapping import MapResult, find_map
+    from outpoint.map_finding import MapResult, find_map
     from outpoint.posterior import (
         ConsensusWarning,
         Posterior,
@@ -87,7 +87,7 @@ _HOMES = {
     ),
     "outpoint.arguments": ("IgnoredOptionWarning",),
     "outpoint.learning": ("learn", "log_score"),
-    "outpoint.mapping": ("MapResult", "find_map"),
+    "outpoint.map_finding": ("MapResult", "find_map"),
     "outpoint.posterior": (
         "ConsensusWarning",
         "Posterior",

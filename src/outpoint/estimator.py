@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outpoint.data import Data, Dataset, load_dataset
+from outpoint.data import Data, Dataset, Entry, load_dataset
 from outpoint.errors import DataError, OptionError
 from outpoint.learning import learn
 from outpoint.mcmc import Moves
 from outpoint.sampling import Start
-from outpoint.scores import Knowledge, Score
+from outpoint.scores import GivenEdgePrior, Knowledge, Score
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,12 +76,12 @@ class OutpointLearner:
         candidates: Mapping[str, Sequence[str]] | None = None,
         structure_prior: str = "uniform",
         knowledge: Knowledge | str | Path | None = None,
-        edge_prior: Any = None,
+        edge_prior: GivenEdgePrior | None = None,
         forbidden: Iterable[tuple[str, str]] = (),
         required: Iterable[tuple[str, str]] = (),
         tiers: Sequence[Sequence[str]] | None = None,
         roots: Iterable[str] = (),
-        interventions: Any = None,
+        interventions: str | Iterable[Entry] | None = None,
         allow_degenerate: bool = False,
         memory_limit: float | None = None,
         time: str | float | None = None,

@@ -1,4 +1,4 @@
-"""The one function that wires the stages together: data, score, table, engine, posterior."""
+"""Learning a posterior: data, score, table and engine, one stage after the other."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 
 from outpoint.arguments import decisive_options, requested_options, warn_of_ignored
-from outpoint.data import Data, Dataset, load_dataset
+from outpoint.data import Data, Dataset, Entry, load_dataset
 from outpoint.errors import GraphError, OptionError
 from outpoint.exact import is_quick, require_feasible, solve
 from outpoint.graphs import Dag
 from outpoint.mcmc import SAMPLERS, Moves, check_method
+from outpoint.model import Model, prepare
 from outpoint.narrowing import Narrowed, narrow
 from outpoint.posterior import ExactPosterior, Posterior, RunInfo, write_run
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.info import make_info
-from outpoint.preparation import Model, checked_seed, prepare
 from outpoint.processors import limited_threads
 from outpoint.resumption import find_saved
-from outpoint.runs import Progress, Report, RunDirectory, saved_arrays
+from outpoint.runs import Progress, ProgressCallback, RunDirectory, saved_arrays
 from outpoint.runs.scores import keep_scores, kept_scores
 from outpoint.sampling import (
     SamplingOptions,
@@ -34,6 +34,7 @@ from outpoint.sampling import (
 )
 from outpoint.scores import (
     FamilyScorer,
+    GivenEdgePrior,
     Knowledge,
     Score,
     StructurePrior,
@@ -43,6 +44,7 @@ from outpoint.scores import (
     resolve_score,
 )
 from outpoint.signals import remembered_signals
+from outpoint.whole_numbers import checked_seed
 
 METHODS = ("auto", "exact", *SAMPLERS)
 
@@ -72,12 +74,12 @@ def learn(
     candidates: Mapping[str, Sequence[str]] | None = None,
     structure_prior: str = "uniform",
     knowledge: Knowledge | str | Path | None = None,
-    edge_prior: Any = None,
+    edge_prior: GivenEdgePrior | None = None,
     forbidden: Iterable[tuple[str, str]] = (),
     required: Iterable[tuple[str, str]] = (),
     tiers: Sequence[Sequence[str]] | None = None,
     roots: Iterable[str] = (),
-    interventions: Any = None,
+    interventions: str | Iterable[Entry] | None = None,
     allow_degenerate: bool = False,
     memory_limit: float | None = None,
     time: str | float | None = None,
@@ -90,7 +92,7 @@ def learn(
     resume: bool = False,
     checkpoint_seconds: float = 30.0,
     command: str | None = None,
-    progress: Report | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Posterior:
     """Posterior over the DAGs that may have generated ``data``.
 
@@ -267,7 +269,7 @@ def _sum_over_all(
     n_candidates: int | None,
     candidates: Mapping[str, Sequence[str]] | None,
     info: Callable[[], RunInfo],
-    report: Report,
+    report: ProgressCallback,
     resume: bool,
 ) -> Posterior:
     """Score all families, then sum over all DAGs."""
@@ -289,7 +291,7 @@ def _sample(
     n_candidates: int | None,
     candidates: Mapping[str, Sequence[str]] | None,
     info: Callable[[], RunInfo],
-    report: Report,
+    report: ProgressCallback,
     resume: bool,
 ) -> Posterior:
     """Score families, then run chains."""
@@ -309,7 +311,7 @@ def _narrow(
     n_candidates: int | None,
     candidates: Mapping[str, Sequence[str]] | None,
     pool: Executor | None,
-    report: Report,
+    report: ProgressCallback,
     resume: bool,
 ) -> Narrowed:
     """Choose candidates; scores and choices of a run that is continued are taken from it."""
@@ -334,12 +336,12 @@ def log_score(
     *,
     structure_prior: str = "uniform",
     knowledge: Knowledge | str | Path | None = None,
-    edge_prior: Any = None,
+    edge_prior: GivenEdgePrior | None = None,
     forbidden: Iterable[tuple[str, str]] = (),
     required: Iterable[tuple[str, str]] = (),
     tiers: Sequence[Sequence[str]] | None = None,
     roots: Iterable[str] = (),
-    interventions: Any = None,
+    interventions: str | Iterable[Entry] | None = None,
     allow_degenerate: bool = False,
 ) -> float:
     """Log score, prior included, of one DAG: the sum of its nodes' local scores.

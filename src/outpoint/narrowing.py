@@ -19,22 +19,23 @@ from outpoint.kernels import run_chunked
 from outpoint.mcmc import SWEEP, Settings, make_chain
 from outpoint.mcmc.ladder import affordable_rung, measure_barrier
 from outpoint.mcmc.samplers.tempered import TemperedChain
-from outpoint.mcmc.settings import Codes
 from outpoint.mcmc.trace import spread_edges
-from outpoint.preparation import Model, checked_count
-from outpoint.runs import CANDIDATES, HOTTEST, START, STARTS, Progress, Report
+from outpoint.model import Model
+from outpoint.runs import CANDIDATES, HOTTEST, START, STARTS, Progress, ProgressCallback
 from outpoint.runs.record import record_chain
 from outpoint.search import default_steps, search_dags
 from outpoint.tables import ScoreTable
 from outpoint.tables.build import (
     Families,
     assemble_table,
-    check_candidates,
+    check_n_candidates,
     default_candidates,
     score_families,
 )
 from outpoint.tables.candidates import Candidates, choose_candidates
+from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import view_table
+from outpoint.whole_numbers import checked_count
 
 SEARCH_RUNS = 2
 """Annealing runs over orders."""
@@ -86,7 +87,7 @@ def narrow(
     pool: Executor | None = None,
     saved: Mapping[str, NDArray[Any]] | None = None,
     families: Families | None = None,
-    report: Report = lambda progress: None,
+    report: ProgressCallback = lambda progress: None,
 ) -> tuple[Narrowed, Families]:
     """Choose candidates, ``n_candidates`` for each node, beginning with ``given`` if there are any.
 
@@ -178,7 +179,7 @@ def _check_number(model: Model, n_candidates: int | None, lists: Candidates | No
             f"candidates lists {lists.shape[1]} variables for each, but n_candidates is "
             f"{n_candidates}: give one of the two."
         )
-    check_candidates(n, n_candidates, model.prior)
+    check_n_candidates(n, n_candidates, model.prior)
     return n_candidates
 
 

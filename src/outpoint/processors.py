@@ -12,11 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
-from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from outpoint.errors import OptionError
+from outpoint.whole_numbers import checked_count
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,9 +39,7 @@ def n_threads() -> int:
 def limited_threads(threads: Any) -> Iterator[None]:
     """Use so many threads inside; None leaves it as it is."""
     if threads is not None:
-        if isinstance(threads, bool) or not isinstance(threads, Integral) or threads < 1:
-            raise OptionError(f"threads is a whole number from 1, not {threads!r}.")
-        threads = int(threads)
+        threads = checked_count(threads, "threads", 1)
     token = _chosen.set(_chosen.get() if threads is None else threads)
     try:
         yield

@@ -22,13 +22,11 @@ from outpoint import __version__
 from outpoint.errors import GraphError, OptionError
 from outpoint.graphs import Dag
 from outpoint.mcmc import SWEEP, Moves, Sampler, Settings, is_possible
-from outpoint.mcmc.settings import Codes
 from outpoint.narrowing import Narrowed
 from outpoint.posterior import RunInfo, SampledPosterior
 from outpoint.posterior.assessment import assess_records
 from outpoint.posterior.diagnostics import quick_rhat
 from outpoint.posterior.effects import GaussianModel
-from outpoint.preparation import checked_count
 from outpoint.runs import (
     CANDIDATES,
     HOTTEST,
@@ -37,7 +35,7 @@ from outpoint.runs import (
     STARTS,
     Budget,
     ChainRecord,
-    Report,
+    ProgressCallback,
     RunDirectory,
     ThreadTeam,
     WorkerTeam,
@@ -47,7 +45,9 @@ from outpoint.runs import (
 from outpoint.runs.dask import dask_executor
 from outpoint.runs.teams import Team
 from outpoint.scores import StructurePrior
+from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView, view_table
+from outpoint.whole_numbers import checked_count
 
 Start = Literal["empty", "order", "search"] | Dag
 """Where chains may start."""
@@ -227,7 +227,7 @@ def sample_posterior(
     options: SamplingOptions,
     facts: dict[str, Any],
     make_info: Callable[[], RunInfo],
-    report: Report,
+    report: ProgressCallback,
     pool: Executor | None = None,
     model: GaussianModel | None = None,
 ) -> SampledPosterior:

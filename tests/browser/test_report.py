@@ -195,6 +195,19 @@ def test_zoom_buttons(open_report):
     assert page.one(".node").rect["width"] == pytest.approx(before, rel=0.02)
 
 
+@pytest.mark.parametrize(("ctrl", "growth"), [(True, 2**0.2), (False, 1.0)])
+def test_the_wheel_zooms_gently_and_only_with_ctrl(open_report, ctrl, growth):
+    page = open_report(fabricated(5))
+    before = page.one(".node").rect["width"]
+    page.run(
+        "arguments[0].dispatchEvent(new WheelEvent('wheel', "
+        "{deltaY: -100, ctrlKey: arguments[1], bubbles: true, cancelable: true}))",
+        page.one("#drawing"),
+        ctrl,
+    )
+    assert page.one(".node").rect["width"] == pytest.approx(growth * before, rel=0.02)
+
+
 # The table
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import outpoint as op
+from outpoint.cli import app
 from tests.cli.conftest import COLOURS, Run, listing, table, without_colours
 
 
@@ -120,17 +121,7 @@ def test_data_set_refusals(run: Run) -> None:
     assert listing() == before
 
 
-COMMANDS = [
-    "learn",
-    "map",
-    "score",
-    "simulate",
-    "compare",
-    "effects",
-    "report",
-    "export",
-    "datasets",
-]
+COMMANDS = [command.name or command.callback.__name__ for command in app.registered_commands]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -139,8 +139,8 @@ def test_seeds() -> None:
 
 
 BAD_OPTIONS = {
-    "n_obs zero": ({"n_obs": 0}, "n_obs must be"),
-    "n_obs float": ({"n_obs": 2.5}, "n_obs must be"),
+    "n_obs zero": ({"n_obs": 0}, "n_obs is a whole number from 1"),
+    "n_obs float": ({"n_obs": 2.5}, "n_obs is a whole number from 1"),
     "kind": ({"kind": "poisson"}, "'poisson' is unknown"),
     "noise negative": ({"noise_sd": -1}, "noise_sd must be"),
     "noise shape": ({"noise_sd": [1, 2]}, "noise_sd must be .* 4 of them"),

@@ -19,7 +19,7 @@ from outpoint.experiments.tables import (
 from tests.reference import all_dags
 
 
-def made_up(plan=FULL) -> Results:
+def made_up(extent=FULL) -> Results:
     """Boston: four seeds of two samplers; the best DAG has score 0 and probability 0.001."""
     n = 14
     edges = np.zeros((n, n))
@@ -47,7 +47,7 @@ def made_up(plan=FULL) -> Results:
             np.array(8.0),
             np.array(12.0),
         )
-    return Results(PROBLEMS["boston"](), plan, exact, outcomes)
+    return Results(PROBLEMS["boston"](), extent, exact, outcomes)
 
 
 def test_best_scores():

@@ -18,7 +18,7 @@ from outpoint.mcmc.partition_chain import (
     run_partition_chain,
 )
 from outpoint.mcmc.replicas import Ladder, Replicas, make_ladder, make_replicas
-from outpoint.mcmc.trace import Draws, Trace, make_trace, spread_edges
+from outpoint.mcmc.trace import KeptDags, Trace, make_trace, spread_edges
 from outpoint.tables.view import TableView
 from tests.mcmc.laws import (
     MOVE_NAMES,
@@ -137,13 +137,13 @@ class Chain:
         return tuple(self.replicas.states.layer[self.replicas.slot[replica]].tolist())
 
 
-def advance_taking_draws(chain: mcmc.Chain, n_steps: int) -> Draws:
+def advance_taking_draws(chain: mcmc.Chain, n_steps: int) -> KeptDags:
     """Take steps, and the draws away before there is no more room for them."""
     end, taken = chain.step + n_steps, []
     while chain.step < end:
         chain.advance(min(ROOM * chain.thin, end - chain.step))
         taken.append(chain.take_draws())
-    return Draws(*(np.concatenate(parts) for parts in zip(*taken, strict=True)))
+    return KeptDags(*(np.concatenate(parts) for parts in zip(*taken, strict=True)))
 
 
 def summed_edges(view: TableView, trace: Trace) -> Floats:

@@ -15,7 +15,7 @@ import outpoint as op
 from outpoint.mcmc import Settings, make_chain
 from outpoint.mcmc.moves import MOVES
 from outpoint.mcmc.structure_chain import (
-    StructureChain,
+    StructureState,
     make_structure_chain,
     run_structure_chain,
     start_structure_chain,
@@ -117,7 +117,7 @@ def codes_of(view: TableView, dag: Bools) -> NDArray[np.int32]:
     )
 
 
-def chain_at(view: TableView, dag: Bools, limit: int, with_reversals: bool) -> StructureChain:
+def chain_at(view: TableView, dag: Bools, limit: int, with_reversals: bool) -> StructureState:
     chain = make_structure_chain(len(dag), most_parents(view))
     start_structure_chain(view, chain, codes_of(view, dag), limit, with_reversals)
     return chain
@@ -125,7 +125,7 @@ def chain_at(view: TableView, dag: Bools, limit: int, with_reversals: bool) -> S
 
 def run_chain(
     view: TableView,
-    chain: StructureChain,
+    chain: StructureState,
     rev: float,
     limits: tuple[int, bool],
     trace: Trace,
@@ -136,7 +136,7 @@ def run_chain(
     run_structure_chain(view, chain, rev, *limits, 1, 1, trace, 0, n_steps, recording, rng)
 
 
-def adjacency_of(view: TableView, chain: StructureChain) -> Bools:
+def adjacency_of(view: TableView, chain: StructureState) -> Bools:
     n = len(chain.dag.code)
     out = np.zeros((n, n), dtype=bool)
     for v in range(n):

@@ -65,6 +65,14 @@ def test_names_cannot_leave_the_data():
     assert ">49<" not in PAGE
 
 
+def test_d3_comes_with_its_licence():
+    inline = re.findall(r"<script>(.*?)</script>", PAGE, re.S)
+    drawing = [text for text in inline if "https://d3js.org v7" in text]
+    assert len(drawing) == 1
+    assert "Permission to use, copy, modify" in drawing[0]
+    assert "Copyright 2001 Robert Penner" in drawing[0]
+
+
 def test_json_in_a_script_has_no_markup():
     text = to_json({"names": ["</script>", "<!--", "&amp;", "\u2028\u2029", "\ud800"]})
     assert not re.search("[<>&\u2028\u2029]", text)
@@ -372,9 +380,9 @@ def test_a_report_replaces_an_earlier_one_or_leaves_it(tmp_path):
     assert path.read_text() == "earlier"
     exact(2).report(path)
     assert path.read_text().startswith("<!doctype html>")
-    with pytest.raises(op.OptionError, match="cannot write the report"):
+    with pytest.raises(op.OptionError, match="cannot write"):
         exact(2).report(path / "below-a-file.html")
-    with pytest.raises(op.OptionError, match="cannot write the report"):
+    with pytest.raises(op.OptionError, match="cannot write"):
         exact(2).report(tmp_path)
 
 

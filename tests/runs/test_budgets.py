@@ -11,7 +11,7 @@ import pytest
 
 import outpoint as op
 from outpoint.mcmc import SAMPLERS, SWEEP
-from outpoint.mcmc.trace import Draws
+from outpoint.mcmc.trace import KeptDags
 from outpoint.posterior import SampledPosterior
 from outpoint.runs import ChainRecord, Progress
 from outpoint.runs.draws import FileDraws, MemoryDraws
@@ -279,9 +279,9 @@ def test_edges_of_a_run_of_unknown_length(short_rounds: pytest.MonkeyPatch) -> N
         assert not np.array_equal(record.edges, known.edges)
 
 
-def make_draws(count: int, first: int) -> Draws:
+def make_draws(count: int, first: int) -> KeptDags:
     numbers = np.arange(first, first + count)
-    return Draws(
+    return KeptDags(
         np.repeat(numbers[:, None], 3, axis=1).astype(np.int32), numbers * 1.5, -numbers * 1.0
     )
 

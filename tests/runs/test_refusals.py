@@ -253,9 +253,9 @@ def test_draws_after_the_last_checkpoint_do_not_matter(run: Path, saved: dict[st
 
 def test_a_draws_file_that_has_gone_is_not_begun_anew(tmp_path: Path) -> None:
     """It would have a hole in it, which a slow worker could take for draws."""
-    from outpoint.mcmc.trace import Draws
+    from outpoint.mcmc.trace import KeptDags
 
-    some = Draws(np.ones((3, 4), dtype=np.int32), np.ones(3), np.ones(3))
+    some = KeptDags(np.ones((3, 4), dtype=np.int32), np.ones(3), np.ones(3))
     draws = FileDraws(lambda thin: tmp_path / f"draws-{thin}", 4, 10)
     draws.append(some)
     draws.path.unlink()

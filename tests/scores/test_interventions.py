@@ -12,7 +12,7 @@ from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError
 from outpoint.graphs.blocks import compute_cpdags
 from outpoint.graphs.targets import find_separated
-from outpoint.preparation import prepare
+from outpoint.model import prepare
 from outpoint.scores import FamilyScorer, bind_score
 from outpoint.scores.interventions import InterventionScorer, score_observed
 from tests.reference import all_dags, gaussian_bic_family_score, subsets

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import outpoint as op
-from outpoint.preparation import prepare
+from outpoint.model import prepare
 from outpoint.scores import Knowledge, note_units, resolve_score
 
 from .helpers import continuous

@@ -12,11 +12,11 @@ from outpoint.scores import CustomScore, Knowledge, build_prior
 from outpoint.search.annealing import DRIFT_FACTOR, best_index, draw_index
 from outpoint.search.best_dag import best_dag
 from outpoint.search.order_search import (
-    OrderState,
+    OrderSearch,
     anneal_orders,
     climb_orders,
     draw_place,
-    make_order_state,
+    make_order_search,
     put_node,
     set_order,
     weigh_places,
@@ -44,7 +44,7 @@ def put(winners, state, node, place):
             break
 
 
-def weigh_each_place(winners: Winners, state: OrderState, node: int) -> list[float]:
+def weigh_each_place(winners: Winners, state: OrderSearch, node: int) -> list[float]:
     """What the move thinks of each place, stretches written out."""
     n_stretches = weigh(winners, state, node)
     assert state.first[0] == 0
@@ -58,7 +58,7 @@ def weigh_each_place(winners: Winners, state: OrderState, node: int) -> list[flo
 def test_an_order_scores_as_its_best_dag(name: str) -> None:
     known = TABLES[name](5)
     winners = list_winners(known.table)
-    state = make_order_state(winners)
+    state = make_order_search(winners)
     for order in all_orders(5):
         expected = best_of_order(known.score, order)
         assert floor(set_order(winners, state, np.array(order))) == pytest.approx(expected)
@@ -77,7 +77,7 @@ def test_the_comparison_notices_forgotten_sets() -> None:
     table = known.table
     blind = type(table)(table.names, 3, table.candidates, table.dense, no_outside(5))
     winners = list_winners(blind)
-    state = make_order_state(winners)
+    state = make_order_search(winners)
     wrong = [
         set_order(winners, state, np.array(order))
         != pytest.approx(best_of_order(known.score, order))
@@ -90,7 +90,7 @@ def test_the_comparison_notices_forgotten_sets() -> None:
 def test_every_place_is_weighed_as_the_order_it_makes(name: str) -> None:
     known = TABLES[name](6)
     winners = list_winners(known.table)
-    state = make_order_state(winners)
+    state = make_order_search(winners)
     rng = np.random.default_rng(1)
     for _ in range(20):
         order = rng.permutation(6)
@@ -109,8 +109,8 @@ def test_every_place_is_weighed_as_the_order_it_makes(name: str) -> None:
         assert_as_from_scratch(winners, state)
 
 
-def assert_as_from_scratch(winners: Winners, state: OrderState) -> None:
-    fresh = make_order_state(winners)
+def assert_as_from_scratch(winners: Winners, state: OrderSearch) -> None:
+    fresh = make_order_search(winners)
     set_order(winners, fresh, state.order)
     for name in ("order", "place"):
         np.testing.assert_array_equal(getattr(state, name), getattr(fresh, name))
@@ -130,7 +130,7 @@ def test_long_chains_of_moves_end_as_if_scored_from_scratch() -> None:
     table = build_table(names, scorer, prior, max_parents=2, n_candidates=3)
     winners = list_winners(table)
     assert winners.mask.shape[1] == 2
-    state = make_order_state(winners)
+    state = make_order_search(winners)
     set_order(winners, state, rng.permutation(n))
     for power in (0.01, 1.0):
         for _ in range(20):
@@ -160,7 +160,7 @@ def law_p_value(power: float, *, move: bool = True, claimed: float | None = None
     """Chi-square of visited orders against Q to the power; samples are 12 steps apart."""
     known = random_table(4, 3, seed=7, spread=1.5)
     winners = list_winners(known.table)
-    state = make_order_state(winners)
+    state = make_order_search(winners)
     set_order(winners, state, np.arange(4))
     codes = np.empty(6000, dtype=np.int64)
     visit(winners, state, power, 12, np.random.default_rng(3), move, codes)
@@ -190,7 +190,7 @@ def test_the_optimum_is_found(name: str) -> None:
     winners = list_winners(known.table)
     optimum = best_score(known, 5)
     for seed in range(5):
-        state = make_order_state(winners)
+        state = make_order_search(winners)
         rng = np.random.default_rng(seed)
         set_order(winners, state, rng.permutation(5))
         anneal_orders(winners, state, np.geomspace(0.3, 3.0, 20), 20, rng)
@@ -203,7 +203,7 @@ def test_a_climb_ends_where_no_relocation_helps() -> None:
     known = random_table(7, 3, seed=8, spread=4.0)
     winners = list_winners(known.table)
     for seed in range(10):
-        state = make_order_state(winners)
+        state = make_order_search(winners)
         order = np.random.default_rng(seed).permutation(7)
         state.best_score[0] = start = set_order(winners, state, order)
         state.best_order[:] = order
@@ -218,7 +218,7 @@ def test_a_drift_goes_to_other_orders_but_never_down() -> None:
     known = random_table(9, 2, seed=8, spread=4.0)
     winners = list_winners(known.table)
     rng = np.random.default_rng(1)
-    state = make_order_state(winners)
+    state = make_order_search(winners)
     order = rng.permutation(9)
     state.best_score[0] = set_order(winners, state, order)
     state.best_order[:] = order

@@ -8,7 +8,7 @@ from outpoint.kernels import kernel
 from outpoint.search.partition_search import (
     anneal_partitions,
     climb_partitions,
-    make_partition_state,
+    make_partition_search,
     weigh_placements,
     write_placement,
 )
@@ -32,7 +32,7 @@ def write(state, node, chosen, layer):
 def test_every_placement_is_weighed_as_the_partition_it_makes(name: str) -> None:
     known = TABLES[name](4)
     view = view_maxima(known.table)
-    state = make_partition_state(4)
+    state = make_partition_search(4)
     layer = np.empty(4, dtype=np.int64)
     # Sets that a subset beats are dropped outside the candidates, not within them: there the best
     # DAG of some layers may be missed, but never the best DAG of all.
@@ -63,7 +63,7 @@ def test_the_best_layers_keep_their_score() -> None:
         view = view_maxima(known.table)
         optimum = best_score(known, 4)
         best = -np.inf
-        state = make_partition_state(4)
+        state = make_partition_search(4)
         for partition in all_partitions(4):
             state.layer[:] = partition.layer_of
             n_placements = weigh(view, state, 0)
@@ -78,7 +78,7 @@ def test_the_optimum_is_found(name: str) -> None:
     optimum = best_score(known, 5)
     scores = []
     for seed in range(8):
-        state = make_partition_state(5)
+        state = make_partition_search(5)
         rng = np.random.default_rng(seed)
         anneal_partitions(view, state, np.geomspace(0.1, 3.0, 30), 60, rng)
         climb_partitions(view, state)

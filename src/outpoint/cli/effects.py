@@ -45,14 +45,17 @@ def effects(
 
     Example: outpoint effects outpoint-run-boston --effect medv
     """
-    from outpoint.cli.inputs import check_seed, load_run
-    from outpoint.cli.output import check_file, frame_to_rows, print_json, write_text
+    from outpoint.cli.inputs import load_run
+    from outpoint.cli.output import check_file, frame_to_rows, print_json
     from outpoint.cli.summary import make_console, print_line, print_table
     from outpoint.errors import OptionError
     from outpoint.posterior.export import format_table
+    from outpoint.whole_numbers import checked_seed
+    from outpoint.writing import write_text
 
     check_file(out)
-    check_seed(seed)
+    if seed is not None:
+        checked_seed(seed)
     posterior = load_run(run)
     for name in (cause, effect):
         if name is not None and name not in posterior.names:

@@ -62,9 +62,10 @@ def export(
     Example: outpoint export outpoint-run-boston boston.graphml --what median
     """
     from outpoint.cli.inputs import load_run
-    from outpoint.cli.output import check_file, print_note, write_text
+    from outpoint.cli.output import check_file, print_note
     from outpoint.posterior.exchange import format_trajectory
     from outpoint.runs import RunDirectory
+    from outpoint.writing import write_text
 
     _check_options(what, out, threshold, chain)
     check_file(out, "FILE")
@@ -102,10 +103,10 @@ def _write_content(
     posterior: "Posterior", path: Path, what: str, threshold: float | None, quiet: bool
 ) -> None:
     """Write a graph or table; edges that a consensus had to leave out are named on stderr."""
-    from outpoint.cli.output import write_text
     from outpoint.cli.text import printable
     from outpoint.posterior.consensus import ConsensusWarning
     from outpoint.posterior.export import format_content
+    from outpoint.writing import write_text
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConsensusWarning)
@@ -116,7 +117,7 @@ def _write_content(
 
 
 def _write_arviz(posterior: "Posterior", path: Path) -> None:
-    from outpoint.cli.output import replaced
+    from outpoint.writing import replaced
 
     tree = posterior.to_arviz()
     try:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from outpoint.errors import DataError, GraphError, OptionError
+from outpoint.errors import DataError, GraphError
 
 if TYPE_CHECKING:
     from outpoint.graphs import Dag
@@ -55,9 +55,3 @@ def read_graph(path: Path, names: Sequence[str]) -> "Dag":
             "as well."
         )
     return dag
-
-
-def check_seed(seed: int | None) -> None:
-    """Refuse a seed that no generator takes."""
-    if seed is not None and seed < 0:
-        raise OptionError(f"a seed is a whole number from 0, not {seed}.")

@@ -3,9 +3,11 @@
 import shlex
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import file_digest
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,11 +15,12 @@ from outpoint.cli import options
 from outpoint.cli.groups import takes
 from outpoint.cli.interruption import Interrupted
 from outpoint.cli.options import OUTPUT
-from outpoint.cli.reading import NO_OPTIONS, READING, Reading
+from outpoint.cli.reading import NO_OPTIONS, READING, ReadingOptions
+
+if TYPE_CHECKING:
+    from outpoint.cli.progress import RunProgress
 
 SAMPLING = "Sampling (where the posterior is not exact)"
-ONLY_SAMPLED = ("chains", "steps", "warmup", "draws", "time", "until_converged", "candidates")
-"""Options without a meaning for exact sums; workers (--engine) compute scores for them, too."""
 
 
 @takes(model=options.MODEL_OPTIONS, reading=READING)
@@ -63,7 +66,7 @@ def learn(
         typer.Option("--overwrite", help="Replace an earlier run in --out."),
     ] = False,
     model: options.ModelOptions = options.DEFAULT_MODEL,
-    reading: Reading = NO_OPTIONS,
+    reading: ReadingOptions = NO_OPTIONS,
     chains: Annotated[
         int,
         typer.Option(metavar="NUMBER", help="Number of chains.", rich_help_panel=SAMPLING),
@@ -135,14 +138,11 @@ def learn(
 
     Example: outpoint learn boston --max-parents 3 --out boston-run
     """
-    from outpoint.arguments import IgnoredOptionWarning
-    from outpoint.cli.interruption import resumable
     from outpoint.cli.output import print_json
-    from outpoint.cli.progress import RunProgress
     from outpoint.cli.summary import print_summary
     from outpoint.learning import learn as learn_posterior
     from outpoint.posterior import summarize
-    from outpoint.preparation import checked_seed
+    from outpoint.whole_numbers import checked_seed
 
     options.check_text(data)
     dataset = reading.load(data)
@@ -151,12 +151,7 @@ def learn(
     before = _content(directory) if resume else None
     modelled = model.arguments(dataset)
     takes_long = dataset.n_nodes > 16 or method not in ("auto", "exact")
-    with (
-        RunProgress(shown=not quiet and takes_long, quiet=quiet) as progress,
-        resumable(directory),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore", IgnoredOptionWarning)  # said below, by the names used here
+    with _running(directory, shown=not quiet and takes_long, quiet=quiet) as progress:
         posterior = learn_posterior(
             dataset,
             method=method,
@@ -191,6 +186,22 @@ def learn(
         raise Interrupted(directory)
 
 
+@contextmanager
+def _running(directory: Path, *, shown: bool, quiet: bool) -> Iterator["RunProgress"]:
+    """Show how a run goes on, and tell how to continue it if it is interrupted."""
+    from outpoint.arguments import IgnoredOptionWarning
+    from outpoint.cli.interruption import resumable
+    from outpoint.cli.progress import RunProgress
+
+    with (
+        RunProgress(shown=shown, quiet=quiet) as progress,
+        resumable(directory),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore", IgnoredOptionWarning)  # told by the names used here
+        yield progress
+
+
 def _content(directory: Path) -> bytes | None:
     """A digest of the posterior in a directory, None if there is none."""
     from outpoint.runs import RunDirectory
@@ -212,7 +223,7 @@ def _command(seed: int | None) -> str:
 
 def _tell_ignored(context: typer.Context) -> None:
     """Name, on standard error, the options given that an exact run does not use."""
-    from outpoint.arguments import describe_ignored
+    from outpoint.arguments import ONLY_SAMPLED, describe_ignored
 
     sources = {name: context.get_parameter_source(name) for name in ONLY_SAMPLED}
     given = [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]

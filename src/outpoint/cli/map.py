@@ -7,11 +7,11 @@ import typer
 
 from outpoint.cli import options
 from outpoint.cli.groups import takes
-from outpoint.cli.reading import NO_OPTIONS, READING, Reading
+from outpoint.cli.reading import NO_OPTIONS, READING, ReadingOptions
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset
-    from outpoint.mapping import MapResult
+    from outpoint.map_finding import MapResult
 
 SEARCH = "Search (where the best DAG is not found exactly)"
 N_EDGES_SHOWN = 30
@@ -41,7 +41,7 @@ def map_command(
     ] = "auto",
     seed: options.Seed = None,
     model: options.ModelOptions = options.DEFAULT_MODEL,
-    reading: Reading = NO_OPTIONS,
+    reading: ReadingOptions = NO_OPTIONS,
     runs: Annotated[
         int | None,
         typer.Option(
@@ -70,10 +70,11 @@ def map_command(
 
     Example: outpoint map boston --max-parents 3 --out boston.dot
     """
-    from outpoint.cli.output import check_file, format_json, print_json, write_text
+    from outpoint.cli.output import check_file, format_json, print_json
     from outpoint.cli.progress import RunProgress
     from outpoint.graphs.files import check_suffix, format_dag
-    from outpoint.mapping import find_map
+    from outpoint.map_finding import find_map
+    from outpoint.writing import write_text
 
     dataset = reading.load(data)
     check_file(out)

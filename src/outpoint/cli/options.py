@@ -166,7 +166,7 @@ def check_text(data: str) -> None:
         raise OptionError(f"the name of the file {data!r} is not valid Unicode: rename the file.")
 
 
-def parse_edge(text: str, names: Sequence[str]) -> tuple[str, str]:
+def parse_edge_option(text: str, names: Sequence[str]) -> tuple[str, str]:
     """Parent and child of 'A->B'; names that hold an arrow themselves are tried at each arrow."""
     parts = text.split("->")
     splits = [
@@ -222,8 +222,8 @@ class ModelOptions(dict[str, Any]):
             "structure_prior": self["structure_prior"],
             "knowledge": self["knowledge"],
             "edge_prior": self["edge_prior"],
-            "forbidden": [parse_edge(edge, data.names) for edge in self["forbid"] or ()],
-            "required": [parse_edge(edge, data.names) for edge in self["require"] or ()],
+            "forbidden": [parse_edge_option(edge, data.names) for edge in self["forbid"] or ()],
+            "required": [parse_edge_option(edge, data.names) for edge in self["require"] or ()],
             "tiers": [parse_group(group) for group in self["tier"]] if self["tier"] else None,
             "roots": self["root"] or (),
             "allow_degenerate": self["allow_degenerate"],

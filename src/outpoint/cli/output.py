@@ -3,9 +3,6 @@
 import json
 import math
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,36 +29,6 @@ def check_file(path: Path | None, option: str = "--out") -> None:
             raise OptionError(f"cannot write {path}: permission denied ({option}).")
     except OSError as error:
         raise OptionError(f"cannot write {path}: {error.strerror} ({option}).") from None
-
-
-@contextmanager
-def replaced(path: Path) -> Iterator[Path]:
-    """A place to write what then becomes ``path``, which appears complete or not at all.
-
-    What is not an ordinary file, such as ``/dev/stdout``, is written to as it is; of a link, the
-    file it leads to is replaced.
-    """
-    try:
-        if path.exists() and not path.is_file():
-            yield path
-            return
-        target = path.resolve()
-        with tempfile.TemporaryDirectory(prefix=".outpoint-", dir=target.parent) as private:
-            beside = Path(private) / target.name
-            yield beside
-            beside.replace(target)
-    except OSError as error:
-        raise OptionError(f"cannot write {path}: {os.strerror(error.errno or 5)}.") from None
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file completely, or say why it cannot be written."""
-    try:
-        content = text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise OptionError(f"cannot write {path}: a name is not valid Unicode.") from None
-    with replaced(path) as place:
-        place.write_bytes(content)
 
 
 def print_data(text: str) -> None:

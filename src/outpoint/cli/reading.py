@@ -50,7 +50,7 @@ PARAMETERS: dict[str, Any] = {
 """The options by their names in ``load_dataset``; all are None if they are not given."""
 
 
-class Reading(dict[str, Any]):
+class ReadingOptions(dict[str, Any]):
     """The options of ``load_dataset`` that were given on the command line."""
 
     def load(self, data: str) -> "Dataset":
@@ -60,12 +60,12 @@ class Reading(dict[str, Any]):
         return load_dataset(data, **self)
 
 
-NO_OPTIONS = Reading()
+NO_OPTIONS = ReadingOptions()
 
 
-def _parse(given: dict[str, Any]) -> Reading:
+def _parse(given: dict[str, Any]) -> ReadingOptions:
     """Texts of the command line as ``load_dataset`` takes them."""
-    reading = Reading((name, value) for name, value in given.items() if value is not None)
+    reading = ReadingOptions((name, value) for name, value in given.items() if value is not None)
     for name in ("columns", "drop", "categorical", "continuous"):
         if name in reading:
             groups = [parse_group(group, f"--{name}") for group in reading[name]]

@@ -7,7 +7,7 @@ import typer
 
 from outpoint.cli import options
 from outpoint.cli.groups import takes
-from outpoint.cli.reading import NO_OPTIONS, READING, Reading
+from outpoint.cli.reading import NO_OPTIONS, READING, ReadingOptions
 from outpoint.errors import OptionError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def report(
         str | None,
         typer.Option(metavar="DATA", help="The data of the run, to describe its columns."),
     ] = None,
-    reading: Reading = NO_OPTIONS,
+    reading: ReadingOptions = NO_OPTIONS,
     quiet: options.Quiet = False,
 ) -> None:
     """Write the interactive report of a run, one HTML file that needs nothing else.
@@ -40,8 +40,9 @@ def report(
     Example: outpoint report outpoint-run-boston --out boston.html
     """
     from outpoint.cli.inputs import load_run
-    from outpoint.cli.output import check_file, print_note, write_text
+    from outpoint.cli.output import check_file, print_note
     from outpoint.report import render_report
+    from outpoint.writing import write_text
 
     check_file(out)
     if data is None and reading:
@@ -55,7 +56,7 @@ def report(
         print_note(f"{out}: report of {run}")
 
 
-def _read_data(data: str, reading: Reading, posterior: "Posterior") -> "Dataset":
+def _read_data(data: str, reading: ReadingOptions, posterior: "Posterior") -> "Dataset":
     """The data of a run, and no others: the report describes them as those it was learned from."""
     dataset = reading.load(data)
     if dataset.fingerprint() != posterior.info.fingerprint:

@@ -11,7 +11,7 @@ from outpoint.cli import options
 from outpoint.errors import OptionError
 
 if TYPE_CHECKING:
-    from outpoint.experiments import Plan
+    from outpoint.experiments import Extent
 
 ALL = "all"
 
@@ -65,13 +65,13 @@ def reproduce(
         raise OptionError(
             f"there is no experiment {name!r}: choose {', '.join(PROBLEMS)} or {ALL}."
         )
-    plan = _plan(quick, seeds)
+    extent = _extent(quick, seeds)
     names = list(PROBLEMS) if name == ALL else [name]
     _prepare(out, names, resume, overwrite)
     with RunProgress(shown=not quiet, quiet=quiet) as progress, _resumable(out):
         for each in names:
             tables = run_again(
-                each, out / each, plan, lambda stage, done: progress(Progress(stage, done))
+                each, out / each, extent, lambda stage, done: progress(Progress(stage, done))
             )
             if not quiet:
                 console = make_console()
@@ -81,13 +81,13 @@ def reproduce(
         print_line(make_console(), "Files", f"{out}/ ({', '.join(names)})")
 
 
-def _plan(quick: bool, seeds: int | None) -> "Plan":
+def _extent(quick: bool, seeds: int | None) -> "Extent":
     """How much to run."""
     from outpoint.experiments import FULL, QUICK
-    from outpoint.preparation import checked_count
+    from outpoint.whole_numbers import checked_count
 
-    plan = QUICK if quick else FULL
-    return plan if seeds is None else plan._replace(n_seeds=checked_count(seeds, "--seeds", 2))
+    extent = QUICK if quick else FULL
+    return extent if seeds is None else extent._replace(n_seeds=checked_count(seeds, "--seeds", 2))
 
 
 def _prepare(out: Path, names: list[str], resume: bool, overwrite: bool) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from outpoint.cli import options
 from outpoint.cli.groups import takes
-from outpoint.cli.reading import NO_OPTIONS, READING, Reading
+from outpoint.cli.reading import NO_OPTIONS, READING, ReadingOptions
 
 
 @takes(model=options.MODEL_OPTIONS, reading=READING)
@@ -24,7 +24,7 @@ def score(
     quiet: options.QuietNumber = False,
     json: options.Json = False,
     model: options.ModelOptions = options.DEFAULT_MODEL,
-    reading: Reading = NO_OPTIONS,
+    reading: ReadingOptions = NO_OPTIONS,
 ) -> None:
     """Log score of a DAG, prior included, and how far it is from the graph without edges.
 

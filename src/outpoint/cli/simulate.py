@@ -1,19 +1,24 @@
 """``outpoint simulate``: data from a known or a random DAG."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from outpoint.cli import options
 from outpoint.errors import OptionError
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from outpoint.data import Dataset
+    from outpoint.graphs import Dag
+
 RANDOM = "The random DAG"
 VALUES = "The values"
 INTERVENTIONS = "interventions"
 """The column that tells which variables were set in each row."""
 
-MOST_NODES = 10_000
 MOST_NUMBERS = 100_000_000
 
 
@@ -108,28 +113,22 @@ def simulate(
     """
     import numpy as np
 
-    from outpoint.cli.inputs import check_seed
-    from outpoint.cli.output import print_data, print_note, write_text
-    from outpoint.data import simulate as simulate_data
     from outpoint.graphs import random_dag, read_dag
-    from outpoint.graphs.files import format_dag
+    from outpoint.whole_numbers import checked_seed
 
     if (graph is None) == (nodes is None):
         raise OptionError("give either a GRAPH or the number of --nodes of a random one.")
-    check_seed(seed)
+    rng = np.random.default_rng(checked_seed(seed))
     experiments = [_parse_experiment(text) for text in intervene or ()]
     if kind not in ("gaussian", "categorical", "mixed"):
         raise OptionError(f"--kind is gaussian, categorical or mixed, not {kind!r}.")
     _check_files(out, truth)
     _check_edge_probability(edge_probability, law, is_random=graph is None)
-    if nodes is not None:
-        _check_size(nodes, observations)
-    rng = np.random.default_rng(seed)
     if graph is not None:
         dag = read_dag(graph)
-        _check_size(dag.n_nodes, observations)
     else:
         assert nodes is not None
+        _check_size(nodes, observations)
         dag = random_dag(
             nodes,
             rng,
@@ -137,34 +136,65 @@ def simulate(
             max_parents=max_parents,
             edge_probability=edge_probability,
         )
+    data = _draw_rows(dag, observations, experiments, rng, kind, coefficient, levels)
+    _write_files(data, dag, out, truth)
+    if out is not None and not quiet:
+        _tell_files(data, dag, kind, out, truth)
+
+
+def _draw_rows(
+    dag: "Dag",
+    observations: int,
+    experiments: list[tuple[list[str], int]],
+    rng: "np.random.Generator",
+    kind: str,
+    coefficient: float | None,
+    levels: int,
+) -> "Dataset":
+    """Rows that are only observed, then those of each experiment."""
+    from outpoint.data import simulate as simulate_data
+
     n_obs = observations + sum(n_rows for _, n_rows in experiments)
     _check_size(dag.n_nodes, n_obs)
-    entries: list[list[str]] = [[]] * observations
+    targets: list[list[str]] = [[]] * observations
     for names, n_rows in experiments:
-        entries += [names] * n_rows
-    data = simulate_data(
+        targets += [names] * n_rows
+    return simulate_data(
         dag,
         n_obs,
         rng,
         kind=kind,  # type: ignore[arg-type]
         coefficients="bounded" if coefficient is None else coefficient,
         levels=levels,
-        interventions=entries,
+        interventions=targets,
     )
-    frame = data.to_frame(INTERVENTIONS if experiments else None)
+
+
+def _write_files(data: "Dataset", dag: "Dag", out: Path | None, truth: Path | None) -> None:
+    """The data as CSV, to standard output without ``out``, and the DAG."""
+    from outpoint.cli.output import print_data
+    from outpoint.graphs.files import format_dag
+    from outpoint.writing import write_text
+
+    frame = data.to_frame(INTERVENTIONS if any(data.interventions) else None)
     text = frame.to_csv(index=False, lineterminator="\n")
     if truth is not None:
         write_text(truth, format_dag(dag, truth))
     if out is None:
         print_data(text)
-        return
-    write_text(out, text)
-    if not quiet:
-        shape = f"{data.n_obs} observations of {data.n_nodes} {kind} variables"
-        n_set = data.n_obs - observations
-        print_note(f"{out}: {shape}" + (f", {n_set} of them with interventions" if n_set else ""))
-        if truth is not None:
-            print_note(f"{truth}: their DAG, {dag.n_edges} edges")
+    else:
+        write_text(out, text)
+
+
+def _tell_files(data: "Dataset", dag: "Dag", kind: str, out: Path, truth: Path | None) -> None:
+    """What was written, and where to."""
+    from outpoint.cli.output import print_note
+
+    shape = f"{data.n_obs} observations of {data.n_nodes} {kind} variables"
+    n_set = sum(map(bool, data.interventions))
+    print_note(f"{out}: {shape}" + (f", {n_set} of them with interventions" if n_set else ""))
+    if truth is not None:
+        print_note(f"{truth}: their DAG, {dag.n_edges} edges")
 
 
 def _parse_experiment(text: str) -> tuple[list[str], int]:
@@ -198,6 +228,8 @@ def _check_edge_probability(probability: float | None, law: str, *, is_random: b
 
 def _check_size(n_nodes: int, n_obs: int) -> None:
     """Refuse what no machine holds before it is asked to."""
+    from outpoint.graphs.validation import MOST_NODES
+
     if n_nodes > MOST_NODES:
         raise OptionError(f"--nodes is at most {MOST_NODES:,}, not {n_nodes:,}.")
     if n_nodes * n_obs > MOST_NUMBERS:

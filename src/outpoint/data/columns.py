@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.data.binning import exact_labels, quantile_bins
 from outpoint.data.cells import (
     DecimalMark,
@@ -31,7 +32,7 @@ from outpoint.data.cells import (
     parse_numbers,
 )
 from outpoint.data.dataset import Kind
-from outpoint.data.problems import Problem
+from outpoint.data.problems import ColumnProblem
 from outpoint.data.wording import clip
 
 MAX_WHOLE_LEVELS = 12
@@ -40,7 +41,6 @@ MAX_WHOLE_LEVELS = 12
 LARGEST_EXACT = 2.0**53
 """From here on a double no longer holds every whole number."""
 
-FloatArray = npt.NDArray[np.float64]
 Where = Callable[[int], str]
 
 
@@ -53,14 +53,14 @@ class Column:
     """
 
     name: str
-    values: FloatArray
+    values: Floats
     levels: tuple[str, ...] | None = None
     exact: npt.NDArray[np.object_] | None = None
     spelling: str = ""
     declared: bool = False
 
     @property
-    def missing(self) -> npt.NDArray[np.bool_]:
+    def missing(self) -> Booleans:
         """Which rows have no value."""
         return np.isnan(self.values)
 
@@ -69,7 +69,7 @@ class Column:
         """Whether all values are whole numbers."""
         return bool((self.values == np.floor(self.values)).all())
 
-    def take(self, rows: npt.NDArray[np.bool_]) -> "Column":
+    def take(self, rows: Booleans) -> "Column":
         """The column at these rows; levels that no longer occur go, unless they are declared."""
         exact = None if self.exact is None else self.exact[rows]
         taken = replace(self, values=self.values[rows], exact=exact)
@@ -112,7 +112,7 @@ def column_from_text(
     *,
     decimal: DecimalMark = ".",
     stored_as_text: bool = False,
-) -> Column | Problem:
+) -> Column | ColumnProblem:
     """A column of texts; ``stored_as_text`` says that its source could have stored numbers."""
     numbers = parse_numbers(cells, decimal)
     if numbers is None:
@@ -121,19 +121,19 @@ def column_from_text(
     column = _numbers_or_codes(name, numbers, texts, where)
     if isinstance(column, Column) and stored_as_text and asked is None and column.levels is None:
         if not column.is_whole:
-            return Problem("number-text", name)
+            return ColumnProblem("number-text", name)
         return as_categorical(column)
     return column
 
 
 def _numbers_or_codes(
-    name: str, numbers: FloatArray, texts: Sequence[str], where: Where
-) -> Column | Problem:
+    name: str, numbers: Floats, texts: Sequence[str], where: Where
+) -> Column | ColumnProblem:
     """Numbers as they are; whole numbers written with leading zeros are codes."""
     infinite = np.isinf(numbers)
     if infinite.any():
         row = int(np.argmax(infinite))
-        return Problem("infinite", name, f"{clip(texts[row])} in {where(row)}")
+        return ColumnProblem("infinite", name, f"{clip(texts[row])} in {where(row)}")
     present = ~np.isnan(numbers)
     whole = bool((numbers[present] == np.floor(numbers[present])).all())
     if whole and has_leading_zeros(texts):
@@ -155,7 +155,7 @@ def _object_array(values: Sequence[object]) -> npt.NDArray[np.object_]:
 
 def _column_from_words(
     name: str, cells: Sequence[str], where: Where, asked: Kind | None, decimal: DecimalMark
-) -> Column | Problem:
+) -> Column | ColumnProblem:
     """A column in which at least one cell is missing or not a number."""
     texts = [cell.strip() for cell in cells]
     distinct = dict.fromkeys(texts)
@@ -188,24 +188,22 @@ def _doubt_numbers(
     asked: Kind | None,
     n_numeric: int,
     n_present: int,
-) -> Problem | None:
+) -> ColumnProblem | None:
     """What is wrong with a column that should be numbers, judged by its texts that are not."""
     row = texts.index(words[0])
     detail = f"{clip(words[0])} in {where(row)}"
     if all(is_thousands(word) for word in words):
-        return Problem("thousands", name, detail)
+        return ColumnProblem("thousands", name, detail)
     if all(is_decimal_comma(word) for word in words):
-        return Problem("comma", name, detail)
+        return ColumnProblem("comma", name, detail)
     if asked == "continuous":
         if n_numeric == 0 and all(is_quantity(word) for word in words):
-            return Problem("quantity", name, clip(words[0]))
-        return Problem("text", name, detail)
-    return Problem("text", name, detail) if 2 * n_numeric >= n_present else None
+            return ColumnProblem("quantity", name, clip(words[0]))
+        return ColumnProblem("text", name, detail)
+    return ColumnProblem("text", name, detail) if 2 * n_numeric >= n_present else None
 
 
-def _column_of_levels(
-    name: str, texts: npt.NDArray[np.object_], present: npt.NDArray[np.bool_]
-) -> Column:
+def _column_of_levels(name: str, texts: npt.NDArray[np.object_], present: Booleans) -> Column:
     """Texts as categories, one level for each distinct text, in natural order."""
     levels = tuple(sorted(dict.fromkeys(texts[present].tolist()), key=natural_key))
     position = {level: float(code) for code, level in enumerate(levels)}
@@ -215,8 +213,8 @@ def _column_of_levels(
 
 
 def column_from_numbers(
-    name: str, numbers: FloatArray, where: Where, exact: Sequence[int] | None = None
-) -> Column | Problem:
+    name: str, numbers: Floats, where: Where, exact: Sequence[int] | None = None
+) -> Column | ColumnProblem:
     """A column that its source stores as numbers; NaN is missing.
 
     ``exact`` are the same values as whole numbers, if the source has them.
@@ -224,7 +222,7 @@ def column_from_numbers(
     infinite = np.isinf(numbers)
     if infinite.any():
         row = int(np.argmax(infinite))
-        return Problem("infinite", name, f"{str(numbers[row])!r} in {where(row)}")
+        return ColumnProblem("infinite", name, f"{str(numbers[row])!r} in {where(row)}")
     kept = None
     if exact is not None and (np.abs(numbers[~np.isnan(numbers)]) >= LARGEST_EXACT).any():
         kept = _object_array(exact)
@@ -241,7 +239,7 @@ def column_from_codes(
 
 def column_from_objects(
     name: str, cells: Sequence[object], where: Where, asked: Kind | None
-) -> Column | Problem:
+) -> Column | ColumnProblem:
     """A column of Python objects: all truth values, all numbers, or else text."""
     absent = [cell is None or type(cell).__name__ in ("NAType", "NaTType") for cell in cells]
     found = [cell for cell, gone in zip(cells, absent, strict=True) if not gone]
@@ -283,7 +281,7 @@ def as_categorical(column: Column) -> Column:
     return Column(column.name, codes.astype(np.float64), labels)
 
 
-def as_continuous(column: Column) -> Column | Problem:
+def as_continuous(column: Column) -> Column | ColumnProblem:
     """Levels as numbers, where their labels are numbers or truth values."""
     if column.levels is None:
         return column
@@ -291,7 +289,7 @@ def as_continuous(column: Column) -> Column | Problem:
         return Column(column.name, column.values)
     numbers = parse_numbers(column.levels)
     if numbers is None or not np.isfinite(numbers).all():
-        return Problem("labels", column.name, ", ".join(column.levels[:5]))
+        return ColumnProblem("labels", column.name, ", ".join(column.levels[:5]))
     return Column(column.name, numbers[column.values.astype(np.int64)])
 
 
@@ -299,7 +297,7 @@ def assemble(
     columns: Sequence[Column],
     asked: Mapping[str, Kind],
     discretize: Mapping[str, int],
-) -> tuple[tuple[str, ...], FloatArray, tuple[tuple[str, ...] | None, ...]]:
+) -> tuple[tuple[str, ...], Floats, tuple[tuple[str, ...] | None, ...]]:
     """Names, values and levels of complete columns, each of its kind."""
     kinds = [decide_kind(column, asked.get(column.name)) for column in columns]
     of_constants: Kind = "continuous" if "continuous" in kinds else "categorical"

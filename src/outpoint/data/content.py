@@ -38,14 +38,14 @@ _FORMATS = {
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
-class Content(NamedTuple):
+class FileText(NamedTuple):
     """The text of a file, and what had to be assumed to read it."""
 
     text: str
     notes: tuple[str, ...]
 
 
-def read_content(path: Path) -> Content:
+def read_content(path: Path) -> FileText:
     """The decoded content of a file; every way this can fail has its own sentence."""
     shown = repr(str(path))
     if os.path.isdir(path):
@@ -107,7 +107,7 @@ def _refuse_other_formats(start: bytes, piece: bytes, shown: str) -> None:
         raise DataError(_not_text(shown))
 
 
-def _decode(raw: bytes, shown: str) -> Content:
+def _decode(raw: bytes, shown: str) -> FileText:
     """The text in the first code that fits: UTF-16 if marked, UTF-8, Windows-1252."""
     attempts = ["utf-16"] if raw.startswith(_UTF16) else ["utf-8-sig", "cp1252"]
     for encoding in attempts:
@@ -118,7 +118,7 @@ def _decode(raw: bytes, shown: str) -> Content:
         if _CONTROL.search(text):
             break
         name = {"cp1252": "Windows-1252 (Latin-1)", "utf-16": "UTF-16"}.get(encoding)
-        return Content(text, () if name is None else (f"the text was read as {name}",))
+        return FileText(text, () if name is None else (f"the text was read as {name}",))
     raise DataError(_not_text(shown))
 
 

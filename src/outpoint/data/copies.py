@@ -10,13 +10,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from outpoint.arrays import Floats
 
 _ROUNDINGS = 64.0
 """Copies may differ by this many units of the last digit of their largest value."""
 
 
-def find_copies(values: FloatArray, continuous: Sequence[bool]) -> list[tuple[int, int]]:
+def find_copies(values: Floats, continuous: Sequence[bool]) -> list[tuple[int, int]]:
     """Pairs of positions, in order, of columns of one kind that determine each other."""
     pairs = []
     for wanted in (True, False):
@@ -26,7 +26,7 @@ def find_copies(values: FloatArray, continuous: Sequence[bool]) -> list[tuple[in
     return sorted(pairs)
 
 
-def _linear_copies(values: FloatArray) -> list[tuple[int, int]]:
+def _linear_copies(values: Floats) -> list[tuple[int, int]]:
     """Pairs with ``y = a + b x`` up to rounding; constants only if they are equal."""
     constant = (values == values[0]).all(axis=0)
     pairs = _same_bytes(values, np.flatnonzero(constant))
@@ -48,7 +48,7 @@ def _linear_copies(values: FloatArray) -> list[tuple[int, int]]:
     return pairs
 
 
-def _standardize(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _standardize(values: Floats) -> tuple[Floats, Floats]:
     """Columns with mean 0 and length 1, and how much rounding may have moved their entries."""
     largest = np.abs(values).max(axis=0)
     scaled = values / largest  # squares of huge or tiny values stay finite
@@ -58,7 +58,7 @@ def _standardize(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     return centred / length, tolerance
 
 
-def _relabelled_copies(codes: FloatArray) -> list[tuple[int, int]]:
+def _relabelled_copies(codes: Floats) -> list[tuple[int, int]]:
     """Pairs whose levels correspond one to one in the data; constants only if they are equal."""
     canonical = codes.copy()
     for v in range(codes.shape[1]):
@@ -68,7 +68,7 @@ def _relabelled_copies(codes: FloatArray) -> list[tuple[int, int]]:
     return _same_bytes(canonical, np.arange(codes.shape[1]))
 
 
-def _same_bytes(values: FloatArray, chosen: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
+def _same_bytes(values: Floats, chosen: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
     groups: dict[bytes, list[int]] = {}
     for v in chosen:
         groups.setdefault(values[:, v].tobytes(), []).append(int(v))

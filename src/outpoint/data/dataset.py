@@ -28,12 +28,13 @@ from outpoint.data.interventions import (
     Interventions,
     Targets,
     check_length,
-    count_targets,
+    count_rows_by_targets,
     parse_interventions,
     write_entries,
 )
 from outpoint.data.wording import enumerate_items, enumerate_names
 from outpoint.errors import DataError, OptionError
+from outpoint.whole_numbers import checked_count, is_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +73,7 @@ class Dataset:
         values = _as_matrix(self.values)
         levels = tuple(None if one is None else tuple(map(str, one)) for one in self.levels)
         levels = levels or (None,) * len(names)
-        validate_names(names)
+        check_column_names(names)
         if values.shape[1] != len(names) or len(levels) != len(names):
             raise DataError(
                 f"There are {len(names)} names for {values.shape[1]} columns of values and "
@@ -176,11 +177,11 @@ class Dataset:
         The empty set stands for the rows that were only observed; there are no sets at all if all
         rows were.
         """
-        return count_targets(self.interventions)
+        return count_rows_by_targets(self.interventions)
 
     def index(self, column: str | int) -> int:
         """The position of a column given by name or by position."""
-        if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
+        if is_whole(column):
             if 0 <= column < self.n_nodes:
                 return int(column)
             raise DataError(
@@ -243,13 +244,12 @@ class Dataset:
         at most ``bins`` distinct values keeps one level for each. Categorical columns are left
         alone.
         """
-        if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 2:
-            raise OptionError(f"bins must be a whole number of at least 2, not {bins!r}.")
+        bins = checked_count(bins, "bins", 2)
         values = self.values.copy()
         levels = list(self.levels)
         for v, one in enumerate(self.levels):
             if one is None:
-                values[:, v], levels[v] = quantile_bins(values[:, v], int(bins))
+                values[:, v], levels[v] = quantile_bins(values[:, v], bins)
         return self._changed(values=values, levels=tuple(levels))
 
     def to_frame(self, interventions: str | None = None) -> "pd.DataFrame":
@@ -320,7 +320,7 @@ class Dataset:
         return f"Dataset({self.source!r}: {self.describe()})"
 
 
-def validate_names(names: tuple[str, ...], where: str = "The data") -> None:
+def check_column_names(names: tuple[str, ...], where: str = "The data") -> None:
     """Refuse fewer than two columns, columns without a name and names used twice."""
     if len(names) < 2:
         found = f"one column ({names[0]!r})" if names else "no columns"

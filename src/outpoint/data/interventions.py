@@ -15,6 +15,9 @@ from outpoint.errors import DataError, OptionError
 Targets = tuple[str, ...]
 Interventions = tuple[Targets, ...]
 
+Entry = str | Iterable[str] | float | None
+"""What may tell the variables that were set in a row: names, or nothing, NaN included."""
+
 SEPARATORS = (";", "|", ",", None)
 """What may stand between names, tried in this order; None is white space."""
 
@@ -57,7 +60,7 @@ def write_entries(interventions: Interventions, names: Sequence[str]) -> list[st
     return [separator.join(targets) for targets in interventions]
 
 
-def count_targets(interventions: Interventions) -> list[tuple[Targets, int]]:
+def count_rows_by_targets(interventions: Interventions) -> list[tuple[Targets, int]]:
     """The distinct sets of targets and their numbers of rows, smaller sets first."""
     counts: dict[Targets, int] = {}
     for targets in interventions:

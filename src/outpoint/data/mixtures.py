@@ -10,22 +10,21 @@ categorical parent brings scores of its own (multinomial logit).
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from outpoint.arrays import Booleans, Floats
 
 LARGEST_SCORE = 1.0
 
 
 def simulate_mixture(
-    adjacency: npt.NDArray[np.bool_],
+    adjacency: Booleans,
     order: Sequence[int],
-    weights: FloatArray,
-    noise_sd: FloatArray,
+    weights: Floats,
+    noise_sd: Floats,
     levels: Sequence[int],
-    listens: npt.NDArray[np.bool_],
+    listens: Booleans,
     rng: np.random.Generator,
-) -> FloatArray:
+) -> Floats:
     """Values, and codes of the nodes with levels, (row, node); ``levels`` is 0 for the others.
 
     Where a node does not listen (row, node), because it is set, its parents contribute nothing.
@@ -54,10 +53,10 @@ def simulate_mixture(
 
 
 def bound_weights(
-    adjacency: npt.NDArray[np.bool_],
+    adjacency: Booleans,
     order: Sequence[int],
-    weights: FloatArray,
-    noise_sd: FloatArray,
+    weights: Floats,
+    noise_sd: Floats,
     levels: Sequence[int],
     most_signal: float,
 ) -> None:
@@ -78,7 +77,7 @@ def bound_weights(
             spread[v] = np.hypot(signal, noise_sd[v])
 
 
-def _draw_scores(parent_levels: int, child_levels: int, rng: np.random.Generator) -> FloatArray:
+def _draw_scores(parent_levels: int, child_levels: int, rng: np.random.Generator) -> Floats:
     """Scores of an edge: of the levels of a categorical child, in a row for each of the parent's.
 
     For a continuous child, one column with the scores of the parent's levels.
@@ -90,13 +89,11 @@ def _draw_scores(parent_levels: int, child_levels: int, rng: np.random.Generator
     return np.array(rows)
 
 
-def _equal_steps(n_levels: int) -> FloatArray:
+def _equal_steps(n_levels: int) -> Floats:
     return np.linspace(-LARGEST_SCORE, LARGEST_SCORE, n_levels) if n_levels > 1 else np.ones(1)
 
 
-def _contribution(
-    values: FloatArray, parent_levels: int, child_levels: int, scores: FloatArray
-) -> FloatArray:
+def _contribution(values: Floats, parent_levels: int, child_levels: int, scores: Floats) -> Floats:
     """What a parent adds to its child, (row, level of the child) or (row, 1)."""
     if parent_levels > 0:
         return np.asarray(scores[values.astype(np.int64)])

@@ -1,6 +1,6 @@
 """What is wrong with columns, said once for all columns it is wrong with.
 
-Every reader returns a :class:`Problem` instead of a column where it cannot make one. They are
+Every reader returns a :class:`ColumnProblem` instead of a column where it cannot make one. They are
 collected, so that one message names all columns in question and the option that helps.
 """
 
@@ -28,7 +28,7 @@ NO_VARIABLES: tuple[ProblemKind, ...] = ("identifier", "date", "prose", "levels"
 """Columns that were read, but are hardly variables of a model."""
 
 
-class Problem(NamedTuple):
+class ColumnProblem(NamedTuple):
     """A column that cannot be used as it is, and an example from it."""
 
     kind: ProblemKind
@@ -47,7 +47,7 @@ class Missing(NamedTuple):
 
 
 def refuse(
-    problems: Sequence[Problem], missing: Sequence[Missing], n_rows: tuple[int, int]
+    problems: Sequence[ColumnProblem], missing: Sequence[Missing], n_rows: tuple[int, int]
 ) -> None:
     """Raise one error that says all that is wrong; nothing if nothing is.
 
@@ -82,7 +82,7 @@ def refuse_empty(missing: Sequence[Missing], n_rows: int) -> NoReturn:
     )
 
 
-def _columns(problems: Sequence[Problem], verbs: tuple[str, str] = ("", "")) -> str:
+def _columns(problems: Sequence[ColumnProblem], verbs: tuple[str, str] = ("", "")) -> str:
     """'Column a holds', 'Columns a and b hold'."""
     names = enumerate_names([problem.name for problem in problems])
     if len(problems) == 1:
@@ -90,15 +90,15 @@ def _columns(problems: Sequence[Problem], verbs: tuple[str, str] = ("", "")) -> 
     return f"Columns {names} {verbs[1]}".strip()
 
 
-def _examples(problems: Sequence[Problem]) -> str:
+def _examples(problems: Sequence[ColumnProblem]) -> str:
     return enumerate_items([f"{problem.name!r} has {problem.detail}" for problem in problems])
 
 
-def _names(problems: Sequence[Problem]) -> list[str]:
+def _names(problems: Sequence[ColumnProblem]) -> list[str]:
     return [problem.name for problem in problems]
 
 
-def _text(problems: Sequence[Problem]) -> str:
+def _text(problems: Sequence[ColumnProblem]) -> str:
     where = "a numeric column" if len(problems) == 1 else "numeric columns"
     meant = "it is a category" if len(problems) == 1 else "they are categories"
     return (
@@ -107,28 +107,28 @@ def _text(problems: Sequence[Problem]) -> str:
     )
 
 
-def _comma(problems: Sequence[Problem]) -> str:
+def _comma(problems: Sequence[ColumnProblem]) -> str:
     return (
         f"There are numbers with a decimal comma: {_examples(problems)}; "
         "read with decimal=',' (--decimal ,)."
     )
 
 
-def _thousands(problems: Sequence[Problem]) -> str:
+def _thousands(problems: Sequence[ColumnProblem]) -> str:
     return (
         f"There are commas in numbers: {_examples(problems)}; if they are decimal commas, read "
         "with decimal=',' (--decimal ,), and if they separate thousands, remove them."
     )
 
 
-def _infinite(problems: Sequence[Problem]) -> str:
+def _infinite(problems: Sequence[ColumnProblem]) -> str:
     return (
         f"There are infinite values: {_examples(problems)}; correct them, drop the rows, or leave "
         f"the columns out with {option('drop', _names(problems))}."
     )
 
 
-def _type(problems: Sequence[Problem]) -> str:
+def _type(problems: Sequence[ColumnProblem]) -> str:
     types = enumerate_items([f"{problem.name!r} ({problem.detail})" for problem in problems])
     subject = "Column" if len(problems) == 1 else "Columns"
     verb = "holds" if len(problems) == 1 else "hold"
@@ -138,7 +138,7 @@ def _type(problems: Sequence[Problem]) -> str:
     )
 
 
-def _labels(problems: Sequence[Problem]) -> str:
+def _labels(problems: Sequence[ColumnProblem]) -> str:
     found = enumerate_items([f"{problem.name!r} ({problem.detail})" for problem in problems])
     return (
         f"Not all levels are numbers, so these cannot be continuous: {found}; leave them "
@@ -146,7 +146,7 @@ def _labels(problems: Sequence[Problem]) -> str:
     )
 
 
-def _number_text(problems: Sequence[Problem]) -> str:
+def _number_text(problems: Sequence[ColumnProblem]) -> str:
     names = _names(problems)
     return (
         f"{_columns(problems, ('holds', 'hold'))} numbers stored as text; convert them to numbers, "
@@ -173,7 +173,7 @@ _WHAT = {
 }
 
 
-def _no_variables(problems: Sequence[Problem]) -> str:
+def _no_variables(problems: Sequence[ColumnProblem]) -> str:
     """One sentence about all columns that are hardly variables."""
     parts: list[str] = []
     for kind in NO_VARIABLES:

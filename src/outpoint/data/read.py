@@ -5,11 +5,11 @@ is said at once. The same steps for every source.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,9 @@ from outpoint.data import bundled
 from outpoint.data.cardinality import has_cardinality_row, take_cardinality_row
 from outpoint.data.cells import DecimalMark
 from outpoint.data.columns import Column, as_categorical, as_continuous, assemble, decide_kind
-from outpoint.data.dataset import Dataset, Kind, validate_names
-from outpoint.data.interventions import check_length, parse_interventions
-from outpoint.data.problems import Missing, Problem, refuse, refuse_empty
+from outpoint.data.dataset import Dataset, Kind, check_column_names
+from outpoint.data.interventions import Entry, check_length, parse_interventions
+from outpoint.data.problems import ColumnProblem, Missing, refuse, refuse_empty
 from outpoint.data.reading import Names, Reading
 from outpoint.data.sources import Data, Source, source_of_dataset, source_of_file, source_of_memory
 from outpoint.data.suitability import find_unsuitable
@@ -41,7 +41,7 @@ def load_dataset(
     missing: Literal["refuse", "drop"] = "refuse",
     separator: str | None = None,
     cardinality_row: bool | None = None,
-    interventions: Any = None,
+    interventions: str | Iterable[Entry] | None = None,
 ) -> Dataset:
     """Load data from a file, a pandas or polars DataFrame, a 2-D array or a list of rows.
 
@@ -109,7 +109,7 @@ def load_dataset(
     return _build(source_of_memory(data), reading, given, entries)
 
 
-def _reread(data: Dataset, reading: Reading, entries: Any) -> Dataset:
+def _reread(data: Dataset, reading: Reading, entries: Iterable[Entry] | None) -> Dataset:
     """Options applied to a data set; what they cannot change is refused."""
     given = reading.given()
     useless = [name for name in _OF_CELLS if name in given]
@@ -127,12 +127,15 @@ def _reread(data: Dataset, reading: Reading, entries: Any) -> Dataset:
 
 
 def _build(
-    source: Source, reading: Reading, given: dict[str, object] | None, entries: Any
+    source: Source,
+    reading: Reading,
+    given: dict[str, object] | None,
+    entries: Iterable[Entry] | None,
 ) -> Dataset:
     """The data set that a source and the options give, or one error about all columns."""
     chosen = reading.choose(source.names)
     names = tuple(source.names[v] for v in chosen)
-    validate_names(names)
+    check_column_names(names)
     if source.n_rows == 0:
         raise DataError("The data have no rows; at least one observation is needed.")
     asked = reading.kinds_of(names)
@@ -163,7 +166,7 @@ def _build(
 def _entries_of(source: Source, name: str) -> list[str]:
     """The texts of the column that tells what was set; empty where there is none."""
     column = source.make(source.names.index(name), "categorical")
-    if isinstance(column, Problem):
+    if isinstance(column, ColumnProblem):
         raise DataError(
             f"Column {name!r} holds no names of variables, so it tells no interventions."
         )
@@ -179,7 +182,7 @@ def _has_cardinalities(
     reading: Reading,
     asked: Mapping[str, Kind],
     chosen: Sequence[int],
-    made: Sequence[Column | Problem],
+    made: Sequence[Column | ColumnProblem],
 ) -> bool:
     """Whether the first row holds cardinalities; the columns left out are asked as well."""
     if reading.cardinality_row is not None:
@@ -197,8 +200,8 @@ def _has_cardinalities(
 
 
 def _take_cardinalities(
-    made: Sequence[Column | Problem], asked: Mapping[str, Kind]
-) -> list[Column | Problem]:
+    made: Sequence[Column | ColumnProblem], asked: Mapping[str, Kind]
+) -> list[Column | ColumnProblem]:
     forced = [name for name, kind in asked.items() if kind == "continuous"]
     if forced:
         raise OptionError(
@@ -206,16 +209,19 @@ def _take_cardinalities(
             "drop one of the two options."
         )
     columns = [column for column in made if isinstance(column, Column)]
-    problems = [problem for problem in made if isinstance(problem, Problem)]
+    problems = [problem for problem in made if isinstance(problem, ColumnProblem)]
     return [*take_cardinality_row(columns), *problems]
 
 
 def _check(
-    made: Sequence[Column | Problem], asked: Mapping[str, Kind], source: Source, reading: Reading
+    made: Sequence[Column | ColumnProblem],
+    asked: Mapping[str, Kind],
+    source: Source,
+    reading: Reading,
 ) -> tuple[list[Column], tuple[str, ...], npt.NDArray[np.bool_]]:
     """Complete columns that can be variables, a note on dropped rows, and which rows are left."""
     columns = [column for column in made if isinstance(column, Column)]
-    problems = [problem for problem in made if isinstance(problem, Problem)]
+    problems = [problem for problem in made if isinstance(problem, ColumnProblem)]
     n_rows = columns[0].values.size if columns else source.n_rows
     incomplete = np.zeros(n_rows, dtype=bool)
     missing = []
@@ -238,12 +244,12 @@ def _check(
         for column in columns
     ]
     complete = [column for column in fitted if isinstance(column, Column)]
-    problems += [problem for problem in fitted if isinstance(problem, Problem)]
+    problems += [problem for problem in fitted if isinstance(problem, ColumnProblem)]
     refuse(problems, missing, (int(incomplete.sum()), n_rows))
     return complete, notes, ~incomplete
 
 
-def _fit(column: Column, asked: Kind | None) -> Column | Problem:
+def _fit(column: Column, asked: Kind | None) -> Column | ColumnProblem:
     """A complete column as the kind that was asked for, or judged by its content."""
     if asked == "continuous":
         return as_continuous(column)

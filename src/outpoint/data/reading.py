@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-import numpy as np
-
 from outpoint.data.cells import DecimalMark
 from outpoint.data.dataset import Kind
 from outpoint.data.textfile import validate_separator
 from outpoint.data.wording import enumerate_names
 from outpoint.errors import OptionError
+from outpoint.whole_numbers import is_whole
 
 ALL = "all"
 """Stands for all columns, unless a column has that name."""
@@ -156,7 +155,7 @@ def _as_bins(bins: object) -> dict[str, int]:
         )
     checked = {}
     for name, size in bins.items():
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 2:
+        if not is_whole(size) or size < 2:
             raise OptionError(
                 f"discretize cuts {str(name)!r} into a whole number of levels from 2, not {size!r}."
             )

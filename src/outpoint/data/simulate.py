@@ -22,15 +22,16 @@ from typing import Any, Literal, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.data.dataset import Dataset
-from outpoint.data.interventions import check_length, parse_interventions
+from outpoint.data.interventions import Entry, check_length, parse_interventions
 from outpoint.data.mixtures import bound_weights, simulate_mixture
 from outpoint.errors import GraphError, OptionError, TooLargeError
 from outpoint.graphs.layers import compute_parent_masks, peel_layers
+from outpoint.whole_numbers import checked_count, is_whole
 
-FloatArray = npt.NDArray[np.float64]
 Seed = int | np.random.Generator | np.random.SeedSequence | None
-Coefficients = float | tuple[float, float] | FloatArray | Literal["bounded"]
+Coefficients = float | tuple[float, float] | Floats | Literal["bounded"]
 Levels = int | Sequence[int] | Sequence[int | None]
 
 MOST_SIGNAL = 2.0
@@ -45,7 +46,7 @@ class DagLike(Protocol):
     @property
     def names(self) -> Sequence[str]: ...
     @property
-    def adjacency(self) -> npt.NDArray[np.bool_]: ...
+    def adjacency(self) -> Booleans: ...
 
 
 def simulate(
@@ -58,7 +59,7 @@ def simulate(
     noise_sd: float | Sequence[float] = 1.0,
     levels: Levels = 2,
     concentration: float = 1.0,
-    interventions: Sequence[Any] = (),
+    interventions: Sequence[Entry] = (),
 ) -> Dataset:
     """Simulate ``n_obs`` rows from ``dag``.
 
@@ -81,7 +82,7 @@ def simulate(
     ``[[]] * 200 + [["a"]] * 100``: a continuous node is then its noise alone, a categorical one
     takes each level with the same probability.
     """
-    _validate_n_obs(n_obs)
+    n_obs = checked_count(n_obs, "n_obs", 1)
     generator = np.random.default_rng(rng)
     if kind == "gaussian":
         return _simulate_gaussian(dag, n_obs, generator, coefficients, noise_sd, interventions)
@@ -99,7 +100,7 @@ def _simulate_gaussian(
     rng: np.random.Generator,
     coefficients: Coefficients,
     noise_sd: float | Sequence[float],
-    interventions: Sequence[Any],
+    interventions: Sequence[Entry],
 ) -> Dataset:
     n_nodes = len(dag.names)
     is_bounded = isinstance(coefficients, str) and coefficients == "bounded"
@@ -116,7 +117,12 @@ def _simulate_gaussian(
             values[:, v] += np.where(listens[:, v], signal, 0.0)
     if not np.isfinite(values).all():
         raise OptionError("The simulated values overflow; use smaller coefficients, or 'bounded'.")
-    return Dataset(tuple(dag.names), values, source="simulated", interventions=tuple(interventions))
+    return Dataset(
+        tuple(dag.names),
+        values,
+        source="simulated",
+        interventions=parse_interventions(interventions, dag.names),
+    )
 
 
 def _simulate_mixed(
@@ -126,7 +132,7 @@ def _simulate_mixed(
     coefficients: Coefficients,
     noise_sd: float | Sequence[float],
     levels: Levels,
-    interventions: Sequence[Any],
+    interventions: Sequence[Entry],
 ) -> Dataset:
     n_nodes = len(dag.names)
     if isinstance(levels, (int, np.integer)):
@@ -148,11 +154,11 @@ def _simulate_mixed(
         values,
         labels,
         source="simulated",
-        interventions=tuple(interventions),
+        interventions=parse_interventions(interventions, dag.names),
     )
 
 
-def _noise_of(noise_sd: float | Sequence[float], n_nodes: int) -> FloatArray:
+def _noise_of(noise_sd: float | Sequence[float], n_nodes: int) -> Floats:
     """The standard deviation of the noise of every node."""
     spread = _numbers(noise_sd, "noise_sd")
     if spread.shape not in ((), (n_nodes,)) or not np.isfinite(spread).all() or (spread < 0).any():
@@ -162,9 +168,7 @@ def _noise_of(noise_sd: float | Sequence[float], n_nodes: int) -> FloatArray:
     return np.broadcast_to(spread, n_nodes)
 
 
-def _draw_weights(
-    dag: DagLike, coefficients: Coefficients, rng: np.random.Generator
-) -> npt.NDArray[np.float64]:
+def _draw_weights(dag: DagLike, coefficients: Coefficients, rng: np.random.Generator) -> Floats:
     """The matrix ``[parent, child]`` of edge coefficients."""
     n_nodes = len(dag.names)
     adjacency = np.asarray(dag.adjacency, dtype=bool)
@@ -194,7 +198,7 @@ def _draw_weights(
     return given
 
 
-def _bound_weights(dag: DagLike, weights: FloatArray, noise_sd: FloatArray) -> None:
+def _bound_weights(dag: DagLike, weights: Floats, noise_sd: Floats) -> None:
     """Scale down, in place, the weights of nodes to which their parents would contribute too much.
 
     Along an ancestral order the covariance matrix, and with it every contribution, is known.
@@ -218,13 +222,13 @@ def draw_tables(
     *,
     levels: Levels = 2,
     concentration: float = 1.0,
-) -> list[FloatArray]:
+) -> list[Floats]:
     """Random conditional probability tables, in the layout of :func:`simulate_from_tables`."""
     generator = np.random.default_rng(rng)
     sizes = _level_counts(levels, len(dag.names))
     if not (isinstance(concentration, (int, float)) and 0 < concentration < math.inf):
         raise OptionError(f"concentration must be a positive number, not {concentration!r}.")
-    tables: list[FloatArray] = []
+    tables: list[Floats] = []
     for v, size in enumerate(sizes):
         shape = tuple(sizes[parent] for parent in _parents(dag, v))
         if math.prod(shape) * size > MAX_TABLE_CELLS:
@@ -243,7 +247,7 @@ def simulate_from_tables(
     rng: Seed = None,
     *,
     labels: Sequence[Sequence[str]] | None = None,
-    interventions: Sequence[Any] = (),
+    interventions: Sequence[Entry] = (),
 ) -> Dataset:
     """Simulate ``n_obs`` rows from known conditional probability tables.
 
@@ -252,7 +256,7 @@ def simulate_from_tables(
     ``labels`` names the levels of every node (by default ``"0"``, ``"1"``, ...);
     ``interventions`` are those of :func:`simulate`.
     """
-    _validate_n_obs(n_obs)
+    n_obs = checked_count(n_obs, "n_obs", 1)
     checked = _validate_tables(dag, tables)
     sizes = [table.shape[-1] for table in checked]
     if labels is None:
@@ -274,13 +278,11 @@ def simulate_from_tables(
         codes.astype(np.float64),
         tuple(tuple(one) for one in labels),
         source="simulated",
-        interventions=tuple(interventions),
+        interventions=parse_interventions(interventions, dag.names),
     )
 
 
-def _find_listening(
-    dag: DagLike, n_obs: int, interventions: Sequence[Any]
-) -> npt.NDArray[np.bool_]:
+def _find_listening(dag: DagLike, n_obs: int, interventions: Sequence[Entry]) -> Booleans:
     """Whether a node depends on its parents (row, node): it does unless it is set."""
     targets = parse_interventions(interventions, dag.names)
     check_length(targets, n_obs)
@@ -293,7 +295,7 @@ def _find_listening(
 
 def _validate_tables(
     dag: DagLike, tables: Sequence[npt.ArrayLike] | Mapping[str, npt.ArrayLike]
-) -> list[FloatArray]:
+) -> list[Floats]:
     names = list(dag.names)
     if isinstance(tables, Mapping):
         if set(tables) != set(names):
@@ -336,7 +338,7 @@ def _level_counts(levels: Levels, n_nodes: int) -> list[int]:
     counts: list[Any] = (
         [levels] * n_nodes if isinstance(levels, (int, np.integer)) else list(levels)
     )
-    whole = all(isinstance(c, (int, np.integer)) and not isinstance(c, bool) for c in counts)
+    whole = all(map(is_whole, counts))
     if len(counts) != n_nodes or not whole or min(counts, default=2) < 2:
         raise OptionError(
             f"levels must be a whole number of at least 2, or {n_nodes} of them, one per node."
@@ -344,13 +346,8 @@ def _level_counts(levels: Levels, n_nodes: int) -> list[int]:
     return [int(count) for count in counts]
 
 
-def _validate_n_obs(n_obs: int) -> None:
-    if isinstance(n_obs, bool) or not isinstance(n_obs, (int, np.integer)) or n_obs < 1:
-        raise OptionError(f"n_obs must be a whole number of at least 1, not {n_obs!r}.")
-
-
-def _numbers(given: Any, option: str) -> FloatArray:
+def _numbers(given: Any, option: str) -> Floats:
     try:
-        return cast(FloatArray, np.asarray(given, dtype=np.float64))
+        return cast(Floats, np.asarray(given, dtype=np.float64))
     except (TypeError, ValueError) as error:
         raise OptionError(f"{option} must hold numbers only.") from error

@@ -27,12 +27,12 @@ from outpoint.data.columns import (
 )
 from outpoint.data.dataset import Dataset, Kind
 from outpoint.data.interventions import Interventions
-from outpoint.data.problems import Problem
+from outpoint.data.problems import ColumnProblem
 from outpoint.data.reading import Reading
 from outpoint.data.textfile import read_table
 from outpoint.errors import DataError
 
-Made = Column | Problem
+Made = Column | ColumnProblem
 
 
 class Frame(Protocol):
@@ -243,6 +243,6 @@ def _polars_column(name: str, series: Any, where: Where, asked: Kind | None) -> 
     return _of_type(name, str(series.dtype), dtype in ("Date", "Datetime", "Time"))
 
 
-def _of_type(name: str, dtype: str, is_date: bool) -> Problem:
+def _of_type(name: str, dtype: str, is_date: bool) -> ColumnProblem:
     """Dates are refused like dates in files, other types for what they are."""
-    return Problem("date" if is_date else "type", name, dtype)
+    return ColumnProblem("date" if is_date else "type", name, dtype)

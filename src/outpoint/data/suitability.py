@@ -10,7 +10,7 @@ import numpy as np
 
 from outpoint.data.cells import is_compact_date, is_date, is_quantity
 from outpoint.data.columns import LARGEST_EXACT, MAX_WHOLE_LEVELS, Column
-from outpoint.data.problems import Problem
+from outpoint.data.problems import ColumnProblem
 from outpoint.data.wording import clip
 
 _WORDS_OF_PROSE = 4
@@ -22,7 +22,7 @@ _IDENTIFIER_NAME = re.compile(
 )
 
 
-def find_unsuitable(column: Column) -> Problem | None:
+def find_unsuitable(column: Column) -> ColumnProblem | None:
     """Why a column without missing values is hardly a variable; None if it may well be one."""
     if column.values.size == 0:
         return None
@@ -31,25 +31,25 @@ def find_unsuitable(column: Column) -> Problem | None:
     return _judge_whole_numbers(column) if column.is_whole else None
 
 
-def _judge_levels(column: Column, levels: tuple[str, ...]) -> Problem | None:
+def _judge_levels(column: Column, levels: tuple[str, ...]) -> ColumnProblem | None:
     """Texts: dates always, others where there are nearly as many as rows."""
     observed = [levels[int(code)] for code in np.unique(column.values)]
     example = clip(levels[int(column.values[0])])
     if all(is_date(level) for level in observed):
-        return Problem("date", column.name, example)
+        return ColumnProblem("date", column.name, example)
     if len(observed) <= MAX_WHOLE_LEVELS:
         return None
     if all(is_quantity(level) for level in observed):
-        return Problem("quantity", column.name, example)
+        return ColumnProblem("quantity", column.name, example)
     if 2 * len(observed) <= column.values.size:
         return None
     if np.mean([len(level.split()) for level in observed]) >= _WORDS_OF_PROSE:
-        return Problem("prose", column.name, example)
+        return ColumnProblem("prose", column.name, example)
     every_row = len(observed) == column.values.size
-    return Problem("identifier" if every_row else "levels", column.name, example)
+    return ColumnProblem("identifier" if every_row else "levels", column.name, example)
 
 
-def _judge_whole_numbers(column: Column) -> Problem | None:
+def _judge_whole_numbers(column: Column) -> ColumnProblem | None:
     """Whole numbers: days like 20240131, and a different one in every row that counts or names it.
 
     Different numbers alone prove nothing, incomes do that too: they must be consecutive, beyond
@@ -57,12 +57,12 @@ def _judge_whole_numbers(column: Column) -> Problem | None:
     """
     distinct = column.distinct()
     if distinct.size > 1 and all(is_compact_date(int(value)) for value in distinct):
-        return Problem("date", column.name, f"{int(column.values[0])}")
+        return ColumnProblem("date", column.name, f"{int(column.values[0])}")
     if distinct.size < column.values.size or distinct.size <= MAX_WHOLE_LEVELS:
         return None
     consecutive = int(distinct[-1]) - int(distinct[0]) == distinct.size - 1
     beyond = np.abs(column.values).min() >= LARGEST_EXACT
     if consecutive or beyond or _IDENTIFIER_NAME.fullmatch(column.name.strip()):
         first = column.values[0] if column.exact is None else column.exact[0]
-        return Problem("identifier", column.name, f"{int(first)}")
+        return ColumnProblem("identifier", column.name, f"{int(first)}")
     return None

@@ -1,17 +1,15 @@
 """The best DAG, by dynamic programming over sets: M(U) = max_v M(U - v) + best_v(U - v)."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.kernels import kernel
 from outpoint.tables import ScoreTable
 from outpoint.tables.best import best_subset, tie_tolerance
 from outpoint.tables.bits import insert_bit, skip_bit
 
-Adjacency = NDArray[np.bool_]
 
-
-def find_best(table: ScoreTable) -> tuple[Adjacency, float]:
+def find_best(table: ScoreTable) -> tuple[Booleans, float]:
     """Adjacency matrix and log score of the best DAG of a complete table."""
     best = best_on_sets(table)
     return _trace_back(table, best, None), float(best[-1])
@@ -19,7 +17,7 @@ def find_best(table: ScoreTable) -> tuple[Adjacency, float]:
 
 def find_optima(
     table: ScoreTable, rng: np.random.Generator, n_tries: int
-) -> tuple[list[Adjacency], float]:
+) -> tuple[list[Booleans], float]:
     """The best DAG, further ones that tie with it, and their log score.
 
     Of sets and nodes that tie, the first DAG takes the first; then ``n_tries`` are drawn, so that
@@ -36,7 +34,7 @@ def find_optima(
     return list(found.values()), log_score
 
 
-def best_on_sets(table: ScoreTable) -> NDArray[np.float64]:
+def best_on_sets(table: ScoreTable) -> Floats:
     """The log score of the best DAG on every set of nodes, by bit mask."""
     best = np.full(1 << table.n_nodes, -np.inf)
     best[0] = 0.0
@@ -44,9 +42,7 @@ def best_on_sets(table: ScoreTable) -> NDArray[np.float64]:
     return best
 
 
-def _trace_back(
-    table: ScoreTable, best: NDArray[np.float64], rng: np.random.Generator | None
-) -> Adjacency:
+def _trace_back(table: ScoreTable, best: Floats, rng: np.random.Generator | None) -> Booleans:
     """One of the best DAGs: from the set of all nodes, take away a best last node each time."""
     n = table.n_nodes
     adjacency = np.zeros((n, n), dtype=np.bool_)
@@ -67,7 +63,7 @@ def _trace_back(
     return adjacency
 
 
-def _log_score(table: ScoreTable, adjacency: Adjacency) -> float:
+def _log_score(table: ScoreTable, adjacency: Booleans) -> float:
     candidates = table.candidates
     bits = 1 << np.arange(candidates.shape[1])
     return float(

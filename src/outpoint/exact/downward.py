@@ -6,10 +6,10 @@ last, h(V), is the evidence.
 
 import numpy as np
 
+from outpoint.arrays import Floats
 from outpoint.exact.grid import (
     NEGLIGIBLE,
     Masks,
-    Progress,
     Scales,
     count_terms,
     gather_columns,
@@ -17,22 +17,23 @@ from outpoint.exact.grid import (
     list_supersets,
     masks_by_size,
 )
-from outpoint.exact.scaled import BIAS, FLOOR, Floats, Scaled, biased_power
+from outpoint.exact.scaled import BIAS, FLOOR, Scaled, biased_power
 from outpoint.kernels import inlined, kernel, run_chunked
+from outpoint.progress import Advance
 
 N_ACCUMULATORS = 8
 """Partial sums, a fixed number so that the result does not depend on the threads."""
 
 
-def sum_downward(weights: Scaled, scales: Scales, progress: Progress) -> Scaled:
-    """h of every set; ``progress`` is told how many of the 3^n terms were added."""
+def sum_downward(weights: Scaled, scales: Scales, advance: Advance) -> Scaled:
+    """h of every set; ``advance`` is told how many of the 3^n terms were added."""
     n = len(weights.mantissa)
     n_inner = n // 2
     total = Scaled(np.zeros(1 << n), scales.before)
     partial_sums = np.zeros((N_ACCUMULATORS, 1 << n))
     partial_sums[0, 0] = 1.0
     for outers in masks_by_size(n - n_inner):
-        _add_terms_of(outers, n_inner, weights, scales, total, partial_sums, progress)
+        _add_terms_of(outers, n_inner, weights, scales, total, partial_sums, advance)
     return total
 
 
@@ -43,7 +44,7 @@ def _add_terms_of(
     scales: Scales,
     total: Scaled,
     partial_sums: Floats,
-    progress: Progress,
+    advance: Advance,
 ) -> None:
     """Complete h of all sets with these outer parts, all of one size, and add their terms."""
     n = len(weights.mantissa)
@@ -54,7 +55,7 @@ def _add_terms_of(
         for i in range(start, stop):
             _add_layers(*weights, scales.relevance, parts[i], n_inner, *total, partial_sums, i)
 
-    run_chunked(work, len(parts), done=lambda n_parts: progress(n_parts * n_terms))
+    run_chunked(work, len(parts), done=lambda n_parts: advance(n_parts * n_terms))
 
 
 @kernel

@@ -14,16 +14,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.exact.grid import list_supersets
+from outpoint.arrays import Booleans, Floats
+from outpoint.exact.grid import Masks, list_supersets
 from outpoint.exact.parents import sample_parents
-from outpoint.exact.scaled import BIAS, Floats, Scaled, biased_power
+from outpoint.exact.scaled import BIAS, Scaled, biased_power
 from outpoint.kernels import inlined, kernel, run_chunked
 from outpoint.tables.bits import skip_bit
 
 DRAWS_PER_STREAM = 50
 """Draws whose parents come from one random stream; fixed, whatever the number of threads."""
-
-Masks = NDArray[np.int64]
 
 
 def sample_dags(
@@ -33,7 +32,7 @@ def sample_dags(
     n_draws: int,
     rng: np.random.Generator,
     done: Callable[[int], None] | None = None,
-) -> NDArray[np.bool_]:
+) -> Booleans:
     """``n_draws`` independent adjacency matrices from a posterior that has been summed up."""
     n = len(scores)
     layers = _sample_layers(weights, after, n_draws, rng)

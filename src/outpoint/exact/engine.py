@@ -6,15 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError, OutpointError
 from outpoint.exact.best import find_best
 from outpoint.exact.downward import sum_downward
 from outpoint.exact.draws import sample_dags
 from outpoint.exact.grid import scale_by_best_orders
-from outpoint.exact.scaled import Floats, Scaled, log_mantissa
+from outpoint.exact.scaled import Scaled, log_mantissa
 from outpoint.exact.upward import sum_upward
 from outpoint.exact.weights import sum_over_larger, sum_scores
 from outpoint.kernels import kernel, run_chunked
+from outpoint.progress import FractionCallback, tell_fractions
 from outpoint.tables import ScoreTable
 from outpoint.tables.bits import insert_bit
 
@@ -40,7 +42,7 @@ class ExactSolution:
     edges: Floats
     ancestors: Floats
     log_parent_sets: Floats
-    best_adjacency: NDArray[np.bool_]
+    best_adjacency: Booleans
     best_log_score: float
     discrepancy: float
     _weights: Scaled
@@ -65,16 +67,16 @@ class ExactSolution:
         n_draws: int,
         rng: np.random.Generator,
         done: Callable[[int], None] | None = None,
-    ) -> NDArray[np.bool_]:
+    ) -> Booleans:
         """Independent draws from the posterior, as adjacency matrices (draw, parent, child)."""
         return sample_dags(self.table.dense, self._weights, self._after, n_draws, rng, done)
 
-    def draw(self, n_draws: int, seed: int) -> tuple[NDArray[np.bool_], Floats]:
+    def draw(self, n_draws: int, seed: int) -> tuple[Booleans, Floats]:
         """Independent draws and their log scores; the same seed gives the same draws."""
         dags = self.sample(n_draws, np.random.default_rng(seed))
         return dags, self.log_scores_of(dags)
 
-    def log_scores_of(self, dags: NDArray[np.bool_]) -> Floats:
+    def log_scores_of(self, dags: Booleans) -> Floats:
         """Log scores of adjacency matrices (draw, parent, child)."""
         total = np.zeros(len(dags))
         for child in range(self.table.n_nodes):
@@ -84,14 +86,14 @@ class ExactSolution:
         return total
 
 
-def solve(table: ScoreTable, progress: Callable[[float], None] | None = None) -> ExactSolution:
+def solve(table: ScoreTable, progress: FractionCallback | None = None) -> ExactSolution:
     """Compute the exact posterior of a complete table.
 
     ``progress`` is called with the finished fraction of the work.
     """
     if not table.is_complete:
         raise OptionError("the exact engine needs a table in which all nodes are candidates.")
-    advance = _fraction_of(3.0 * 3.0**table.n_nodes, progress)
+    advance = tell_fractions(3.0 * 3.0**table.n_nodes, progress)
     weights = sum_scores(table.dense, table.maxima)
     scales = scale_by_best_orders(weights)
     before = sum_downward(weights, scales, advance)
@@ -124,18 +126,6 @@ def solve(table: ScoreTable, progress: Callable[[float], None] | None = None) ->
         weights,
         after,
     )
-
-
-def _fraction_of(total: float, progress: Callable[[float], None] | None) -> Callable[[float], None]:
-    finished = 0.0
-
-    def advance(work: float) -> None:
-        nonlocal finished
-        finished += work
-        if progress is not None:
-            progress(min(1.0, finished / total))
-
-    return advance
 
 
 def _ancestors(descents: Floats) -> tuple[Floats, Floats]:

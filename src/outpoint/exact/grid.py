@@ -11,13 +11,13 @@ All terms are scaled by the best order of a set (:class:`Scales`). The more node
 is a term relative to that order: a row whose first term has vanished has vanished altogether.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.exact.scaled import Floats, Scaled
+from outpoint.arrays import Floats
+from outpoint.exact.scaled import Scaled
 from outpoint.kernels import inlined, kernel
 from outpoint.tables.bits import skip_bit
 
@@ -29,7 +29,6 @@ what is left out stays below 2^-1000.
 """
 
 Masks = NDArray[np.int64]
-Progress = Callable[[float], None]
 
 
 class Scales(NamedTuple):

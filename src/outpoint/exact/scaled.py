@@ -14,8 +14,8 @@ import numba
 import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
+from outpoint.arrays import Floats
 from outpoint.kernels import inlined
 
 LOG_2 = float(np.log(2.0))
@@ -29,8 +29,6 @@ IMPOSSIBLE = -(2.0**40)
 BIAS = 2.0**52 + 1023.0
 FLOOR = 2.0**52
 """``FLOOR`` and ``BIAS`` stand for the powers 0 and 1, see :func:`biased_power`."""
-
-Floats = NDArray[np.float64]
 
 
 class Scaled(NamedTuple):

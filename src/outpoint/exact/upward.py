@@ -9,10 +9,10 @@ outside P and v given that they descend from v.
 
 import numpy as np
 
+from outpoint.arrays import Floats
 from outpoint.exact.grid import (
     NEGLIGIBLE,
     Masks,
-    Progress,
     Scales,
     count_terms,
     gather_columns,
@@ -20,8 +20,9 @@ from outpoint.exact.grid import (
     list_supersets,
     masks_by_size,
 )
-from outpoint.exact.scaled import BIAS, FLOOR, Floats, Scaled, biased_power
+from outpoint.exact.scaled import BIAS, FLOOR, Scaled, biased_power
 from outpoint.kernels import inlined, kernel, run_chunked
+from outpoint.progress import Advance
 from outpoint.tables.bits import skip_bit
 
 N_PARTS = 16
@@ -29,7 +30,7 @@ N_PARTS = 16
 
 
 def sum_upward(
-    weights: Scaled, scales: Scales, downward: Scaled, progress: Progress
+    weights: Scaled, scales: Scales, downward: Scaled, advance: Advance
 ) -> tuple[Scaled, Floats]:
     """g of every complement, and the probabilities of sets of non-descendants.
 
@@ -42,7 +43,7 @@ def sum_upward(
     total.mantissa[-1] = 1.0
     descents = np.zeros((n, 1 << (n - 1)))
     for outers in reversed(masks_by_size(n - n_inner)):
-        _complete_all(outers, n_inner, weights, scales, downward, total, descents, progress)
+        _complete_all(outers, n_inner, weights, scales, downward, total, descents, advance)
     return total, descents
 
 
@@ -54,7 +55,7 @@ def _complete_all(
     downward: Scaled,
     total: Scaled,
     descents: Floats,
-    progress: Progress,
+    advance: Advance,
 ) -> None:
     """Complete the sets with these outer parts, all of one size."""
     n_terms = count_terms(outers, n_inner, len(weights.mantissa)) / len(outers)
@@ -68,7 +69,7 @@ def _complete_all(
         len(outers),
         min_chunk=-(-len(outers) // N_PARTS),
         chunks_per_thread=N_PARTS,
-        done=lambda n_outers: progress(n_outers * n_terms),
+        done=lambda n_outers: advance(n_outers * n_terms),
     )
 
 

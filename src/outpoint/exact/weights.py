@@ -9,15 +9,8 @@ from math import frexp
 
 import numpy as np
 
-from outpoint.exact.scaled import (
-    BIAS,
-    IMPOSSIBLE,
-    LOG_2,
-    Floats,
-    Scaled,
-    biased_power,
-    log_mantissa,
-)
+from outpoint.arrays import Floats
+from outpoint.exact.scaled import BIAS, IMPOSSIBLE, LOG_2, Scaled, biased_power, log_mantissa
 from outpoint.kernels import inlined, kernel, run_chunked
 
 CACHED = 1 << 13

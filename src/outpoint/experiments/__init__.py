@@ -6,6 +6,6 @@ tables that tell our runs beside the paper's and beside the exact posterior.
 
 from outpoint.experiments.experiment import reproduce
 from outpoint.experiments.problems import PROBLEMS
-from outpoint.experiments.runs import FULL, QUICK, Plan
+from outpoint.experiments.runs import FULL, QUICK, Extent
 
-__all__ = ["FULL", "PROBLEMS", "QUICK", "Plan", "reproduce"]
+__all__ = ["FULL", "PROBLEMS", "QUICK", "Extent", "reproduce"]

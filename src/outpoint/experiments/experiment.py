@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from outpoint.experiments.figures import draw_figures
 from outpoint.experiments.problems import PROBLEMS
-from outpoint.experiments.runs import FULL, Plan, Results, run_sampler, solve_exactly
+from outpoint.experiments.runs import FULL, Extent, Results, run_sampler, solve_exactly
 from outpoint.experiments.tables import (
     best_scores_table,
     edge_law_table,
@@ -25,7 +25,7 @@ RESULTS = "results.md"
 def reproduce(
     name: str,
     directory: Path,
-    plan: Plan = FULL,
+    extent: Extent = FULL,
     report: Callable[[str, float], None] = lambda stage, fraction: None,
 ) -> dict[str, pd.DataFrame]:
     """Run the experiment ``name``; returns its tables by title.
@@ -43,8 +43,8 @@ def reproduce(
         def follow(fraction: float, done: int = number) -> None:
             report(name, (done + fraction) / len(problem.steps))
 
-        outcomes[method] = run_sampler(problem, method, plan, directory, follow)
-    results = Results(problem, plan, exact, outcomes)
+        outcomes[method] = run_sampler(problem, method, extent, directory, follow)
+    results = Results(problem, extent, exact, outcomes)
     for figure_name, figure in draw_figures(results):
         figure.savefig(directory / f"{figure_name}.png", dpi=100)
     tables = _tabulate(results)

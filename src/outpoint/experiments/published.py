@@ -9,11 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outpoint.arrays import Floats
 from outpoint.experiments.problems import Problem, paper_file
-
-Floats = NDArray[np.float64]
 
 FILE = "paper_max_scores.csv"
 

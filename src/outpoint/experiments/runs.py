@@ -17,13 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import outpoint as op
+from outpoint.arrays import Floats, Integers
 from outpoint.experiments.problems import NO_REVERSALS, OURS, Problem
 from outpoint.posterior import ExactPosterior, SampledPosterior
 from outpoint.runs import Progress
 from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 SUFFIX = ".result"
 
@@ -32,7 +30,7 @@ N_DRAWS = 1000
 """DAGs kept of each chain."""
 
 
-class Plan(NamedTuple):
+class Extent(NamedTuple):
     """How much of the paper's experiment to run: seeds, and the share of its steps."""
 
     n_seeds: int = 100
@@ -43,8 +41,8 @@ class Plan(NamedTuple):
         return max(N_DRAWS, round(problem.steps[method] * self.share))
 
 
-FULL = Plan()
-QUICK = Plan(n_seeds=4, share=0.02)
+FULL = Extent()
+QUICK = Extent(n_seeds=4, share=0.02)
 
 
 class Outcome(NamedTuple):
@@ -90,7 +88,7 @@ class Results(NamedTuple):
     """All samplers of a problem, by name, and the exact posterior."""
 
     problem: Problem
-    plan: Plan
+    extent: Extent
     exact: Exact
     outcomes: dict[str, Outcome]
 
@@ -102,7 +100,7 @@ class Results(NamedTuple):
     @property
     def is_published(self) -> bool:
         """Whether the paper has runs of this length on these data."""
-        return self.problem.is_published and self.plan.share == 1.0
+        return self.problem.is_published and self.extent.share == 1.0
 
 
 def second_half(draws: NDArray[Any]) -> NDArray[Any]:
@@ -113,16 +111,16 @@ def second_half(draws: NDArray[Any]) -> NDArray[Any]:
 def run_sampler(
     problem: Problem,
     method: str,
-    plan: Plan,
+    extent: Extent,
     directory: Path,
     report: Callable[[float], None] = lambda fraction: None,
 ) -> Outcome:
     """Run all seeds of one sampler, or read what an earlier run has left in ``directory``."""
-    n_steps = plan.steps_of(problem, method)
+    n_steps = extent.steps_of(problem, method)
     settings = _settings(problem) | {
         "method": method,
         "steps": n_steps,
-        "seeds": plan.n_seeds,
+        "seeds": extent.n_seeds,
         "seed": SEED,
     }
     path = directory / f"{method.replace(' ', '-')}{SUFFIX}"
@@ -131,7 +129,7 @@ def run_sampler(
         return Outcome(**saved)
     name = method.removesuffix(NO_REVERSALS)
     _compile(name)
-    clock = _Clock()
+    clock = _Stopwatch()
 
     def follow(progress: Progress) -> None:
         if progress.stage == "sampling":
@@ -143,7 +141,7 @@ def run_sampler(
         problem.score,
         name,
         problem.max_parents,
-        chains=plan.n_seeds,
+        chains=extent.n_seeds,
         steps=n_steps,
         seed=SEED,
         warmup=None if method == OURS else 0,
@@ -199,7 +197,7 @@ def _compile(method: str) -> None:
     op.learn(np.eye(3), score, method, chains=1, steps=N_DRAWS, seed=SEED, start="empty")
 
 
-class _Clock:
+class _Stopwatch:
     """Seconds and processor seconds since it was first started."""
 
     def __init__(self) -> None:

@@ -42,7 +42,7 @@ def best_scores_table(results: Results) -> pd.DataFrame:
         rows.append(
             {
                 "sampler": method,
-                "steps": f"{results.plan.steps_of(results.problem, method):,}",
+                "steps": f"{results.extent.steps_of(results.problem, method):,}",
                 "within 0.01": (found > -NEAR).mean(),
                 "quartiles": _quartiles(*np.percentile(found, [25, 50, 75])),
                 **_published(results, method, found),

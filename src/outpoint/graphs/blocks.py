@@ -13,10 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.kernels import kernel
-
-Booleans = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 class EdgeList(NamedTuple):

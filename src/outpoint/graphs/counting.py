@@ -26,14 +26,13 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, product
 from math import comb, factorial, prod
-from operator import index
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError
-from outpoint.graphs.layers import BoolArray
 from outpoint.graphs.partition import all_partitions, count_edge_choices
+from outpoint.whole_numbers import checked_count
 
 
 class LayerCounts:
@@ -88,17 +87,6 @@ def layer_counts(n_nodes: int, max_parents: int | None = None) -> LayerCounts:
     return LayerCounts(n_nodes, max_parents)
 
 
-def validate_count(value: int, what: str) -> int:
-    """A Python integer from 0 on; the integers of NumPy have a width, and would overflow."""
-    try:
-        checked = index(value)
-    except TypeError:
-        checked = -1
-    if checked < 0:
-        raise OptionError(f"{what} must be an integer from 0 on, not {value!r}")
-    return checked
-
-
 def count_dags(n_nodes: int, *, max_parents: int | None = None) -> int:
     """The number of DAGs on labelled nodes, each with at most ``max_parents`` parents if given.
 
@@ -107,8 +95,8 @@ def count_dags(n_nodes: int, *, max_parents: int | None = None) -> int:
     >>> [count_dags(n) for n in range(1, 7)]
     [1, 3, 25, 543, 29281, 3781503]
     """
-    bound = None if max_parents is None else validate_count(max_parents, "max_parents")
-    return layer_counts(validate_count(n_nodes, "the number of nodes"), bound).total()
+    bound = None if max_parents is None else checked_count(max_parents, "max_parents", 0)
+    return layer_counts(checked_count(n_nodes, "the number of nodes", 0), bound).total()
 
 
 def count_dags_by_outpoints(n_nodes: int) -> tuple[int, ...]:
@@ -119,12 +107,12 @@ def count_dags_by_outpoints(n_nodes: int) -> tuple[int, ...]:
     >>> count_dags_by_outpoints(3)
     (15, 9, 1)
     """
-    n = validate_count(n_nodes, "the number of nodes")
+    n = checked_count(n_nodes, "the number of nodes", 0)
     counts = layer_counts(n)
     return tuple(comb(n, k) * counts.after(0, n - k) for k in range(1, n + 1))
 
 
-def partition_size_law(n_nodes: int) -> NDArray[np.float64]:
+def partition_size_law(n_nodes: int) -> Floats:
     """How large the first layer of a uniformly drawn labelled partition is.
 
     Entry [m, k] is the probability that the first layer of m nodes has at most k of them. There are
@@ -151,14 +139,14 @@ def count_dags_per_partition(sizes: Sequence[int]) -> int:
     >>> count_dags_per_partition((3, 1, 1))
     1120
     """
-    checked = [validate_count(size, "the size of a layer") for size in sizes]
+    checked = [checked_count(size, "the size of a layer", 0) for size in sizes]
     if not all(checked):
         raise OptionError("every layer must hold at least one node")
     labellings = factorial(sum(checked)) // prod(map(factorial, checked))
     return labellings * count_edge_choices(checked)
 
 
-def enumerate_dags(n_nodes: int) -> Iterator[BoolArray]:
+def enumerate_dags(n_nodes: int) -> Iterator[Booleans]:
     """Every DAG once, as a new adjacency matrix [parent, child].
 
     The DAGs come partition by partition, each node running through the parent sets its layer

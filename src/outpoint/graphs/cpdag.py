@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from outpoint.arrays import Booleans
 from outpoint.graphs.formats import Edge, write_dot
-from outpoint.graphs.layers import BoolArray, compute_parent_masks, iterate_bits
+from outpoint.graphs.layers import compute_parent_masks, iterate_bits
 from outpoint.graphs.targets import Targets, find_separated
 from outpoint.graphs.validation import (
     align_names,
@@ -48,7 +49,7 @@ class Cpdag:
     """
 
     names: tuple[str, ...]
-    adjacency: BoolArray
+    adjacency: Booleans
 
     def __post_init__(self) -> None:
         """Check names and matrix, and that the directed edges have no cycle."""
@@ -122,7 +123,7 @@ class Cpdag:
         """DOT text; undirected edges are drawn without arrow heads."""
         return write_dot(self.names, self.directed, self.undirected)
 
-    def _name_pairs(self, matrix: BoolArray) -> tuple[Edge, ...]:
+    def _name_pairs(self, matrix: Booleans) -> tuple[Edge, ...]:
         return tuple((self.names[a], self.names[b]) for a, b in np.argwhere(matrix))
 
     def __eq__(self, other: object) -> bool:

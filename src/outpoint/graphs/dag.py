@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from outpoint.arrays import Booleans
 from outpoint.errors import GraphError, OptionError
 from outpoint.graphs import dagitty, formats, model_strings
 from outpoint.graphs.cpdag import Cpdag
-from outpoint.graphs.layers import BoolArray, Layers, compute_parent_masks, peel_layers
+from outpoint.graphs.layers import Layers, compute_parent_masks, peel_layers
 from outpoint.graphs.partition import LabelledPartition
 from outpoint.graphs.targets import Targets
 from outpoint.graphs.validation import (
@@ -56,7 +57,7 @@ class Dag:
     """
 
     names: tuple[str, ...]
-    adjacency: BoolArray
+    adjacency: Booleans
     _layers: Layers = field(init=False)
 
     def __post_init__(self) -> None:
@@ -216,7 +217,7 @@ class Dag:
     # Structure
 
     @cached_property
-    def ancestor_matrix(self) -> BoolArray:
+    def ancestor_matrix(self) -> Booleans:
         """Boolean [ancestor, descendant], False on the diagonal."""
         closure = self.adjacency.copy()
         for layer in self._layers[1:]:
@@ -317,7 +318,7 @@ class Dag:
 
     # A value
 
-    def _select(self, mask: BoolArray) -> tuple[str, ...]:
+    def _select(self, mask: Booleans) -> tuple[str, ...]:
         return tuple(self.names[v] for v in np.flatnonzero(mask))
 
     def _replace_edge(self, parent: Node, child: Node, present: bool) -> Dag:

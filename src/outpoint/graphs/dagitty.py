@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
-from typing import Literal, NamedTuple
 
 from outpoint.errors import GraphError
+from outpoint.graphs.tokens import Token, TokenReader
 from outpoint.graphs.validation import quote_name
 
 TYPES = ("dag", "digraph", "pdag")
@@ -55,13 +55,7 @@ def _written(name: str) -> str:
     return f'"{escaped}"'
 
 
-class _Token(NamedTuple):
-    kind: Literal["name", "arrow", "mark", "end"]
-    text: str
-    line: int
-
-
-def _tokenize(text: str) -> Iterator[_Token]:
+def _tokenize(text: str) -> Iterator[Token]:
     position, line = 0, 1
     while position < len(text):
         match = _TOKEN.match(text, position)
@@ -70,45 +64,21 @@ def _tokenize(text: str) -> Iterator[_Token]:
                 f"line {line} of the dagitty text: cannot read {text[position : position + 10]!r}"
             )
         if match["quoted"] is not None:
-            yield _Token("name", match["quoted"].replace('\\"', '"'), line)
+            yield Token("name", match["quoted"].replace('\\"', '"'), line)
         elif match["bare"] is not None:
-            yield _Token("name", match["bare"], line)
+            yield Token("name", match["bare"], line)
         elif match["arrow"] is not None:
-            yield _Token("arrow", match["arrow"], line)
+            yield Token("arrow", match["arrow"], line)
         elif match["mark"] is not None:
-            yield _Token("mark", match["mark"], line)
+            yield Token("mark", match["mark"], line)
         line += text.count("\n", position, match.end())
         position = match.end()
-    yield _Token("end", "end of text", line)
+    yield Token("end", "end of text", line)
 
 
-class _Reader:
-    """Statements one after the other; collects names and edges in order of appearance."""
-
-    def __init__(self, text: str) -> None:
-        self.tokens = _tokenize(text)
-        self.token = next(self.tokens)
-        self.names: dict[str, None] = {}
-        self.edges: list[tuple[str, str]] = []
-
-    def fail(self, expected: str) -> GraphError:
-        found = quote_name(self.token.text)
-        return GraphError(
-            f"line {self.token.line} of the dagitty text: expected {expected}, found {found}"
-        )
-
-    def take(self, mark: str) -> bool:
-        if self.token.kind == "mark" and self.token.text == mark:
-            self.token = next(self.tokens)
-            return True
-        return False
-
+class _DagittyReader(TokenReader):
     def read_name(self, expected: str) -> str:
-        if self.token.kind != "name":
-            raise self.fail(expected)
-        name = self.token.text
-        self.token = next(self.tokens)
-        return name
+        return self.read(expected, "name")
 
     def read_graph(self) -> tuple[list[str], list[tuple[str, str]]]:
         kind = self.read_name("dag {")
@@ -116,13 +86,7 @@ class _Reader:
             raise GraphError(f"the dagitty text is not a dag but begins with {quote_name(kind)}")
         if self.token.kind == "name":
             self.read_name("the name of the graph")
-        if not self.take("{"):
-            raise self.fail("{")
-        while not self.take("}"):
-            self.read_statement()
-        if self.token.kind != "end":
-            raise self.fail("the end, as one text holds one graph")
-        return list(self.names), self.edges
+        return self.read_body()
 
     def read_statement(self) -> None:
         """A setting of the graph, a node or group, or a chain of edges between them."""
@@ -135,11 +99,9 @@ class _Reader:
             return
         self.names.update(dict.fromkeys(group))
         while self.token.kind == "arrow":
-            arrow, line = self.token.text, self.token.line
+            arrow = self.token.text
             if arrow not in ("->", "<-"):
-                raise GraphError(
-                    f"line {line} of the dagitty text: an edge {arrow}; a DAG has only -> and <-"
-                )
+                raise self.error(f"an edge {arrow}; a DAG has only -> and <-")
             self.token = next(self.tokens)
             following = self.read_group()
             self.names.update(dict.fromkeys(following))
@@ -171,4 +133,4 @@ class _Reader:
 
 def parse_dagitty(text: str) -> tuple[list[str], list[tuple[str, str]]]:
     """The names, in order of first appearance, and the edges of a DAG."""
-    return _Reader(text).read_graph()
+    return _DagittyReader("dagitty", _tokenize(text)).read_graph()

@@ -25,6 +25,7 @@ from outpoint.errors import GraphError
 from outpoint.graphs import formats
 from outpoint.graphs.cells import protect_cell, restore_cell
 from outpoint.graphs.dag import Dag
+from outpoint.writing import write_text
 
 EDGE_HEADERS = (("parent", "child"), ("from", "to"), ("source", "target"))
 WEIGHTED: dict[str, Callable[..., str]] = {
@@ -66,13 +67,7 @@ def read_dag(path: str | Path, names: Iterable[str] | None = None) -> Dag:
 def write_dag(dag: Dag, path: str | Path) -> None:
     """Write a DAG in the format that the name of the file asks for; CSV is an adjacency matrix."""
     place = Path(path)
-    text = format_dag(dag, place)
-    try:
-        place.write_bytes(text.encode("utf-8"))
-    except OSError as error:
-        raise GraphError(f"cannot write {place}: {error.strerror}.") from None
-    except UnicodeEncodeError:
-        raise GraphError(f"cannot write {place}: a name is not valid Unicode.") from None
+    write_text(place, format_dag(dag, place), GraphError)
 
 
 def format_dag(

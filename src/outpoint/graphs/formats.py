@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import pairwise
-from typing import Literal, NamedTuple
 
 from outpoint.errors import GraphError
+from outpoint.graphs.tokens import Token, TokenReader
 from outpoint.graphs.validation import check_n_nodes, quote_name
 
 Edge = tuple[str, str]
@@ -54,12 +54,6 @@ def _quote_id(name: str) -> str:
     return f'"{escaped}"'
 
 
-class _Token(NamedTuple):
-    kind: Literal["id", "html", "keyword", "mark", "end"]
-    text: str
-    line: int
-
-
 _TOKEN = re.compile(
     r"""
     (?P<skip> \s+ | //[^\n]* | /\*.*?\*/ | \#[^\n]* )
@@ -80,12 +74,12 @@ def _unescape(match: re.Match[str]) -> str:
     return "" if match[1] == "\n" else match[0]  # DOT continues a string after a backslash
 
 
-def _tokenize(text: str) -> Iterator[_Token]:
+def _tokenize(text: str) -> Iterator[Token]:
     position, line = 0, 1
     while position < len(text):
         if text[position] == "<":
             end = _end_of_html(text, position, line)
-            yield _Token("html", text[position:end], line)
+            yield Token("html", text[position:end], line)
         else:
             match = _TOKEN.match(text, position)
             if match is None:
@@ -94,15 +88,15 @@ def _tokenize(text: str) -> Iterator[_Token]:
                 )
             end = match.end()
             if match["quoted"] is not None:
-                yield _Token("id", _ESCAPE.sub(_unescape, match["quoted"]), line)
+                yield Token("id", _ESCAPE.sub(_unescape, match["quoted"]), line)
             elif match["word"] is not None:
                 word = match["word"]
-                yield _Token("keyword" if word.lower() in _KEYWORDS else "id", word, line)
+                yield Token("keyword" if word.lower() in _KEYWORDS else "id", word, line)
             elif match["mark"] is not None:
-                yield _Token("mark", match["mark"], line)
+                yield Token("mark", match["mark"], line)
         line += text.count("\n", position, end)
         position = end
-    yield _Token("end", "end of text", line)
+    yield Token("end", "end of text", line)
 
 
 def _end_of_html(text: str, start: int, line: int) -> int:
@@ -115,34 +109,9 @@ def _end_of_html(text: str, start: int, line: int) -> int:
     raise GraphError(f"line {line} of the DOT text: an HTML string starts here and never ends")
 
 
-class _DotReader:
-    """A recursive descent over the tokens; collects names and edges in order of appearance."""
-
-    def __init__(self, text: str) -> None:
-        self.tokens = _tokenize(text)
-        self.token = next(self.tokens)
-        self.names: dict[str, None] = {}
-        self.edges: list[Edge] = []
-
-    def fail(self, expected: str) -> GraphError:
-        found = quote_name(self.token.text)
-        return GraphError(
-            f"line {self.token.line} of the DOT text: expected {expected}, found {found}"
-        )
-
-    def take(self, *texts: str) -> bool:
-        """Step over the token when it is one of these marks or keywords."""
-        if self.token.kind in ("mark", "keyword") and self.token.text.lower() in texts:
-            self.token = next(self.tokens)
-            return True
-        return False
-
-    def read_id(self, expected: str, kinds: Sequence[str] = ("id",)) -> str:
-        if self.token.kind not in kinds:
-            raise self.fail(expected)
-        text = self.token.text
-        self.token = next(self.tokens)
-        return text
+class _DotReader(TokenReader):
+    def read_id(self, expected: str) -> str:
+        return self.read(expected, "id")
 
     def read_graph(self) -> NamedEdges:
         self.take("strict")
@@ -151,14 +120,8 @@ class _DotReader:
         if not self.take("digraph"):
             raise self.fail("digraph")
         if self.token.kind in ("id", "html"):
-            self.read_id("a graph name", ("id", "html"))
-        if not self.take("{"):
-            raise self.fail("{")
-        while not self.take("}"):
-            self.read_statement()
-        if self.token.kind != "end":
-            raise self.fail("the end, as one text holds one graph")
-        return list(self.names), self.edges
+            self.read("a graph name", "id", "html")
+        return self.read_body()
 
     def read_statement(self) -> None:
         if self.take(";"):
@@ -168,14 +131,12 @@ class _DotReader:
             return
         chain = [self.read_node()]
         if self.take("="):
-            self.read_id("a value", _VALUES)
+            self.read("a value", *_VALUES)
             return
         while self.take("->"):
             chain.append(self.read_node())
         if self.token.text == "--" and self.token.kind == "mark":
-            raise GraphError(
-                f"line {self.token.line} of the DOT text: an undirected edge; a DAG has only ->"
-            )
+            raise self.error("an undirected edge; a DAG has only ->")
         self.skip_attributes()
         self.names.update(dict.fromkeys(chain))
         check_n_nodes(len(self.names))
@@ -183,10 +144,7 @@ class _DotReader:
 
     def read_node(self) -> str:
         if self.token.kind in ("mark", "keyword") and self.token.text.lower() in ("{", "subgraph"):
-            raise GraphError(
-                f"line {self.token.line} of the DOT text: subgraphs are not supported; "
-                "list their nodes and edges one by one"
-            )
+            raise self.error("subgraphs are not supported; list their nodes and edges one by one")
         name = self.read_id("a node name")
         while self.take(":"):
             self.read_id("a port")
@@ -197,7 +155,7 @@ class _DotReader:
         while self.take("["):
             while not self.take("]"):
                 key = self.read_id("an attribute")
-                value = self.read_id("a value", _VALUES) if self.take("=") else "true"
+                value = self.read("a value", *_VALUES) if self.take("=") else "true"
                 if key == "dir" and value != "forward":
                     raise GraphError(
                         f"the DOT text has an edge with dir={quote_name(value)}; "
@@ -208,7 +166,7 @@ class _DotReader:
 
 def parse_dot(text: str) -> NamedEdges:
     """The names, in order of first appearance, and the edges of a directed graph in DOT."""
-    return _DotReader(text).read_graph()
+    return _DotReader("DOT", _tokenize(text)).read_graph()
 
 
 # XML 1.0 has no way, not even an escaped one, to hold these characters.

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from outpoint.arrays import Floats
 
 LOWEST = -1e300
 """In place of minus infinity where logs are subtracted."""

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-BoolArray = npt.NDArray[np.bool_]
+from outpoint.arrays import Booleans
+
 Layers = tuple[tuple[int, ...], ...]
 
 
-def compute_parent_masks(adjacency: BoolArray) -> list[int]:
+def compute_parent_masks(adjacency: Booleans) -> list[int]:
     """The parents of each node as a bit mask; `adjacency` is [parent, child]."""
     packed = np.packbits(adjacency, axis=0, bitorder="little")
     return [int.from_bytes(column.tobytes(), "little") for column in packed.T]

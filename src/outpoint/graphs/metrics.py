@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from outpoint.arrays import Booleans
 from outpoint.graphs.dag import Dag
-from outpoint.graphs.layers import BoolArray
 
 
 def _ratio(part: int, whole: int) -> float:
@@ -79,7 +79,7 @@ def compare_graphs(estimate: Dag, truth: Dag) -> GraphComparison:
     )
 
 
-def count_edges(estimate: BoolArray, truth: BoolArray, pairs: BoolArray) -> EdgeCounts:
+def count_edges(estimate: Booleans, truth: Booleans, pairs: Booleans) -> EdgeCounts:
     """Count where two boolean arrays agree and differ, among the places that ``pairs`` selects."""
     return EdgeCounts(
         true_positives=int(np.count_nonzero(estimate & truth & pairs)),

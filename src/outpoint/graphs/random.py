@@ -21,14 +21,14 @@ from math import comb
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from outpoint.arrays import Booleans, Integers
 from outpoint.errors import OptionError
-from outpoint.graphs.counting import layer_counts, validate_count
+from outpoint.graphs.counting import layer_counts
 from outpoint.graphs.dag import Dag
 from outpoint.graphs.layer_weights import layer_weights
-from outpoint.graphs.layers import BoolArray
 from outpoint.graphs.validation import default_names, validate_names
+from outpoint.whole_numbers import checked_count
 
 Law = Literal["uniform", "paper", "erdos_renyi"]
 Counting = Literal["auto", "exact", "floating"]
@@ -62,9 +62,9 @@ def random_dag(
     `rng` is a NumPy Generator, a seed, or None for fresh entropy; `names` are x1, x2, ... unless
     given.
     """
-    n = validate_count(n, "the number of nodes")
+    n = checked_count(n, "the number of nodes", 0)
     if max_parents is not None:
-        max_parents = validate_count(max_parents, "max_parents")
+        max_parents = checked_count(max_parents, "max_parents", 0)
     checked_names = default_names(n) if names is None else validate_names(names)
     if len(checked_names) != n:
         raise OptionError(f"there are {len(checked_names)} names for {n} nodes")
@@ -84,16 +84,16 @@ def sample_uniform_dags(
     *,
     max_parents: int | None = None,
     method: Counting = "auto",
-) -> BoolArray:
+) -> Booleans:
     """Independent uniform DAGs on n nodes, as adjacency matrices (draw, parent, child).
 
     `method` says how layers are weighed: "exact" by integers, "floating" by floating-point weights,
     which are right to about 1e-12 and faster for large n; "auto" is exact up to 200 nodes.
     """
-    n = validate_count(n, "the number of nodes")
-    n_draws = validate_count(n_draws, "the number of draws")
+    n = checked_count(n, "the number of nodes", 0)
+    n_draws = checked_count(n_draws, "the number of draws", 0)
     if max_parents is not None:
-        max_parents = validate_count(max_parents, "max_parents")
+        max_parents = checked_count(max_parents, "max_parents", 0)
     if method not in get_args(Counting):
         raise OptionError(f"method must be one of {', '.join(get_args(Counting))}, not {method!r}")
     is_exact = n <= MAX_EXACT_NODES if method == "auto" else method == "exact"
@@ -129,7 +129,7 @@ def _validate_law(law: Law, edge_probability: float | None) -> float:
 
 def _sample_triangular(
     n: int, probability: float, max_parents: int | None, rng: np.random.Generator
-) -> BoolArray:
+) -> Booleans:
     """Independent edges along a random order, then random parents removed where too many."""
     forward = np.triu(rng.random((n, n)) < probability, k=1)
     if max_parents is not None:
@@ -145,7 +145,7 @@ def _sample_triangular(
 
 def _sample_uniform(
     n: int, max_parents: int | None, is_exact: bool, rng: np.random.Generator
-) -> BoolArray:
+) -> Booleans:
     """A uniform DAG: layer sizes, labels, then the parents of each node."""
     bound = None if max_parents is None or max_parents >= n - 1 else max_parents
     labels = rng.permutation(n)
@@ -209,7 +209,7 @@ def _sample_below(bound: int, rng: np.random.Generator) -> int:
 
 def _sample_parents(
     placed: int, previous: int, bound: int | None, rng: np.random.Generator
-) -> npt.NDArray[np.intp]:
+) -> Integers:
     """A uniform set among the `placed` nodes that touches the last `previous` of them."""
     if bound is not None:
         return _sample_bounded_parents(placed - previous, previous, bound, rng)
@@ -221,7 +221,7 @@ def _sample_parents(
 
 def _sample_bounded_parents(
     earlier: int, previous: int, bound: int, rng: np.random.Generator
-) -> npt.NDArray[np.intp]:
+) -> Integers:
     """The same with at most `bound` members: how many from where, by exact counts, then which."""
     splits = [
         (near, far)

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from outpoint.arrays import Booleans
 from outpoint.errors import GraphError
-from outpoint.graphs.layers import BoolArray
 
 Targets = Iterable[Iterable[str]]
 """Sets of nodes, each set together in some of the data; none are needed for observations."""
 
 
-def find_separated(names: Sequence[str], targets: Targets) -> BoolArray:
+def find_separated(names: Sequence[str], targets: Targets) -> Booleans:
     """[a, b]: whether a target set holds one of the two nodes and not the other."""
     number = {name: v for v, name in enumerate(names)}
     separated = np.zeros((len(names), len(names)), dtype=np.bool_)

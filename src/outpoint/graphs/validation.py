@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
+from outpoint.arrays import Booleans
 from outpoint.errors import GraphError
-from outpoint.graphs.layers import BoolArray, find_cycle
+from outpoint.graphs.layers import find_cycle
+from outpoint.whole_numbers import is_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +79,7 @@ def read_matrix(table: npt.ArrayLike) -> npt.NDArray[Any]:
     return values
 
 
-def validate_adjacency(adjacency: npt.ArrayLike, names: Sequence[str]) -> BoolArray:
+def validate_adjacency(adjacency: npt.ArrayLike, names: Sequence[str]) -> Booleans:
     """A read-only boolean copy of a square 0/1 matrix without self loops."""
     values = read_matrix(adjacency)
     n_nodes = len(names)
@@ -114,7 +116,7 @@ def find_node(node: Node, names: Sequence[str]) -> int:
             return names.index(node)
         except ValueError:
             raise GraphError(f"there is no node named {quote_name(node)}") from None
-    if isinstance(node, (int, np.integer)) and not isinstance(node, bool):
+    if is_whole(node):
         if not 0 <= node < len(names):
             raise GraphError(f"there is no node {node}: the indices go from 0 to {len(names) - 1}")
         return int(node)
@@ -157,7 +159,7 @@ def read_frame(frame: pd.DataFrame) -> tuple[tuple[str, ...], npt.NDArray[Any]]:
     return names, values[align_names(rows, names), :]
 
 
-def count_pair_differences(first: BoolArray, second: BoolArray) -> int:
+def count_pair_differences(first: Booleans, second: Booleans) -> int:
     """The number of pairs of nodes that two graphs connect differently: the SHD."""
     differs = first != second
     return int(np.count_nonzero(np.triu(differs | differs.T)))

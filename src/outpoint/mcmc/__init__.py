@@ -1,4 +1,4 @@
-"""Markov chains over DAGs: the samplers of the paper, and the combination that beats them."""
+"""Markov chains over DAGs: the samplers of the paper, and a tempered combination of their moves."""
 
 from outpoint.mcmc.chain import ROOM, SWEEP, Chain
 from outpoint.mcmc.samplers import SAMPLERS, check_method, is_possible, make_chain

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.mcmc.replicas import Ladder
-from outpoint.mcmc.settings import Codes, Settings
-from outpoint.mcmc.trace import Draws, make_trace
+from outpoint.mcmc.settings import Settings
+from outpoint.mcmc.trace import KeptDags, make_trace
+from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView
 
 SWEEP = 20
@@ -77,11 +78,11 @@ class Chain(ABC):
             if stop in self._tuning_steps:
                 self._tune_now()
 
-    def take_draws(self) -> Draws:
+    def take_draws(self) -> KeptDags:
         """The draws kept since the last call."""
         n_draws = self.trace.n_draws[0]
         self.trace.n_draws[0] = 0
-        return Draws(
+        return KeptDags(
             self.trace.codes[:n_draws].copy(),
             self.trace.log_score[:n_draws].copy(),
             self.trace.log_weight[:n_draws].copy(),
@@ -110,7 +111,7 @@ class Chain(ABC):
     def _arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that change as the chain runs, by name; the buffer of draws excepted."""
         kept = self.trace._asdict()
-        for buffer in (*Draws._fields, "n_draws"):
+        for buffer in (*KeptDags._fields, "n_draws"):
             del kept[buffer]
         return {f"trace.{name}": array for name, array in kept.items()} | self._state_arrays()
 

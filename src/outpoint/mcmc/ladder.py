@@ -16,7 +16,7 @@ posterior has a low barrier and gets a short ladder.
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from outpoint.arrays import Floats
 
 FIRST_REPLICAS = 8
 """Where tuning begins: if these are too few, the measured barrier doubles them at most."""

@@ -1,4 +1,4 @@
-"""Accepting and rejecting: written here, once, for every sampler of the package.
+"""Accepting and rejecting, for every sampler of the package.
 
 A proposal from x to y is accepted with probability min(1, r), where
 

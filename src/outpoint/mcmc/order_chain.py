@@ -19,7 +19,7 @@ from outpoint.mcmc.trace import add_outside_set, next_edge_row, record_dag
 from outpoint.tables.logspace import EPSILON
 
 
-class OrderChain(NamedTuple):
+class OrderState(NamedTuple):
     """An order (parents first), each node's place in it and sum over parent sets; scratch space."""
 
     order: NDArray[np.int64]
@@ -29,12 +29,12 @@ class OrderChain(NamedTuple):
     dag: DagState
 
 
-def make_order_chain(order: NDArray[np.int64], most_parents: int) -> OrderChain:
+def make_order_chain(order: NDArray[np.int64], most_parents: int) -> OrderState:
     """A chain at ``order``, not scored yet."""
     n = len(order)
     position = np.empty(n, dtype=np.int64)
     position[order] = np.arange(n)
-    return OrderChain(
+    return OrderState(
         np.array(order, dtype=np.int64),
         position,
         np.zeros(n),

@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Codes = NDArray[np.int32]
-"""A parent set for each node, see ``mcmc.sums``."""
+from outpoint.tables.parent_sets import Codes
 
 Moves = Mapping[str, float] | Literal["paper"]
 """Weights of partition moves, or the paper's."""

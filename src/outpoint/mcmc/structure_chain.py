@@ -41,7 +41,7 @@ class Neighbourhood(NamedTuple):
     reversals: NDArray[np.int64]
 
 
-class StructureChain(NamedTuple):
+class StructureState(NamedTuple):
     """A DAG, its neighbourhood and the size of that; the same for a proposal; scratch space."""
 
     dag: DagState
@@ -62,9 +62,9 @@ def make_neighbourhood(n: int) -> Neighbourhood:
     )
 
 
-def make_structure_chain(n_nodes: int, most_parents: int) -> StructureChain:
+def make_structure_chain(n_nodes: int, most_parents: int) -> StructureState:
     """A chain at the empty DAG, not scored yet."""
-    return StructureChain(
+    return StructureState(
         make_dag(n_nodes, most_parents),
         make_neighbourhood(n_nodes),
         np.zeros(1, dtype=np.int64),

@@ -21,16 +21,16 @@ OUTSIDE_ROWS = 32
 """Most batches of the edges from outside the candidates, which are many and rare."""
 
 
-class Draws(NamedTuple):
+class KeptDags(NamedTuple):
     """Kept DAGs, one after the other; the fields are those of :class:`Trace`."""
 
     codes: NDArray[np.int32]
     log_score: NDArray[np.float64]
     log_weight: NDArray[np.float64]
 
-    def part(self, which: slice) -> "Draws":
+    def part(self, which: slice) -> "KeptDags":
         """Some of the draws."""
-        return Draws(self.codes[which], self.log_score[which], self.log_weight[which])
+        return KeptDags(self.codes[which], self.log_score[which], self.log_weight[which])
 
 
 class Trace(NamedTuple):

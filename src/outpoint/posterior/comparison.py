@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.errors import GraphError, OptionError
 from outpoint.graphs import Dag, EdgeCounts
 from outpoint.graphs.metrics import count_edges
 from outpoint.graphs.validation import align_names
 from outpoint.posterior.consensus import checked_threshold
-from outpoint.posterior.draws import Booleans, Floats
 
 if TYPE_CHECKING:
     import pandas as pd

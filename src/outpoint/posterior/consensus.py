@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError
 from outpoint.graphs import Cpdag, Dag
-from outpoint.posterior.draws import Booleans, Floats
 
 
 class ConsensusWarning(UserWarning):

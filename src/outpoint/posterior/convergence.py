@@ -24,10 +24,10 @@ from math import ceil, log
 import numpy as np
 from numpy.typing import ArrayLike
 
+from outpoint.arrays import Floats
 from outpoint.errors import OptionError
 from outpoint.posterior.diagnostics import (
     RECOMMENDED_ESS,
-    Floats,
     Limits,
     SeriesDiagnostics,
     Status,

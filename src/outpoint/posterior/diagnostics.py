@@ -42,16 +42,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError
-
-Floats = NDArray[np.float64]
 
 MIN_BATCHES = 4
 """With fewer, half a chain has no variance."""
@@ -107,7 +104,7 @@ class SeriesDiagnostics(NamedTuple):
     ess: Floats
     ess_tail: Floats
     difference: Floats
-    is_precise: NDArray[np.bool_]
+    is_precise: Booleans
     status: NDArray[np.object_]
 
 
@@ -189,7 +186,7 @@ def _of_single_draws(chain_means: Floats, error: Floats) -> tuple[Floats, Floats
         return ess, np.sqrt(1.0 + chain_means.var(axis=1, ddof=1) / variance)
 
 
-def late_jumps(columns: Floats) -> NDArray[np.bool_]:
+def late_jumps(columns: Floats) -> Booleans:
     """Whether (series, chain) the end of a chain is unlike anything seen before.
 
     A chain that finds another mode shortly before its end hardly moves its mean, nor R-hat.
@@ -242,26 +239,12 @@ def _split(columns: Floats) -> Floats:
 
 def _rank_normalised(columns: Floats) -> Floats:
     """Normal scores of the ranks within each series; values that are equal share their rank."""
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
     size = columns.shape[1] * columns.shape[2]
-    flat = columns.reshape(len(columns), size)
-    order = np.argsort(flat, axis=1)
-    ranked = np.take_along_axis(flat, order, axis=1)
-    new = np.ones((len(flat), size + 1), dtype=np.bool_)
-    new[:, 1:-1] = ranked[:, 1:] != ranked[:, :-1]
-    place = np.arange(size)
-    first = np.maximum.accumulate(np.where(new[:, :-1], place, 0), axis=1)
-    last = np.minimum.accumulate(np.where(new[:, 1:], place, size)[:, ::-1], axis=1)[:, ::-1]
-    out = np.empty_like(flat)
-    np.put_along_axis(out, order, _normal_scores(size)[first + last], axis=1)
-    return out.reshape(columns.shape)
-
-
-@lru_cache(maxsize=4)
-def _normal_scores(size: int) -> Floats:
-    """Normal scores of the ranks 1, 1.5, 2, ... among ``size`` values."""
-    inverse = NormalDist().inv_cdf
-    ranks = 1.0 + np.arange(2 * size - 1) / 2
-    return np.array([inverse(p) for p in ((ranks - 0.375) / (size + 0.25)).tolist()])
+    ranks = rankdata(columns.reshape(len(columns), size), axis=1)
+    return ndtri((ranks - 0.375) / (size + 0.25)).reshape(columns.shape)
 
 
 def _rhat(columns: Floats) -> Floats:

@@ -16,9 +16,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-Booleans = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
+from outpoint.arrays import Booleans, Floats, Integers
 
 BLOCK_BYTES = 1 << 24
 """Size of the matrices that are in memory at a time."""

@@ -30,15 +30,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.errors import GraphError, OptionError, TooLargeError
 from outpoint.posterior.effect_draws import add_effects
 from outpoint.scores import FamilyScorer
+from outpoint.whole_numbers import checked_count
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
-Booleans = NDArray[np.bool_]
 
 DEFAULT_DRAWS = 2000
 """Draws of effects, unless asked for more: 95% limits are then good to about 0.1 sd."""
@@ -189,8 +189,7 @@ def sample_effects(
     n, n_columns, kept = len(model.names), len(model.owner), model.with_units
     if len(kept) < 2:
         raise OptionError(NEEDS_GAUSSIAN)
-    if isinstance(parameters_per_dag, bool) or parameters_per_dag < 1:
-        raise OptionError(f"parameters_per_dag is a number from 1, not {parameters_per_dag!r}.")
+    parameters_per_dag = checked_count(parameters_per_dag, "parameters_per_dag", 1)
     if not 0 < level < 1:
         raise OptionError(f"level is a probability between 0 and 1, such as 0.95, not {level!r}.")
     factors = model.unit_factors(units)

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.graphs import Dag
-from outpoint.posterior.draws import Booleans, Floats, WeightedGraphs
+from outpoint.posterior.draws import WeightedGraphs
 from outpoint.posterior.features import Feature
 
 MIN_DRAWS = 4

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.errors import OptionError
+from outpoint.arrays import Booleans, Floats
 from outpoint.graphs import Dag
-from outpoint.posterior.draws import Booleans, Draws, Floats, WeightedGraphs
+from outpoint.posterior.draws import Draws, WeightedGraphs
 from outpoint.posterior.estimates import Estimate
 from outpoint.posterior.features import Feature, ParentSet, Path, Root
 from outpoint.posterior.info import RunInfo
 from outpoint.posterior.posterior import FeatureFunction, Posterior
 from outpoint.posterior.summaries import tabulate_dags
+from outpoint.whole_numbers import checked_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -251,8 +252,7 @@ class ExactPosterior(Posterior):
 
     def _sample(self, n_draws: int) -> tuple[Booleans, Floats]:
         """One chain of draws; the same seed and number always give the same draws."""
-        if not isinstance(n_draws, int) or isinstance(n_draws, bool) or n_draws < 1:
-            raise OptionError(f"n_draws must be a whole number from 1, not {n_draws!r}.")
+        n_draws = checked_count(n_draws, "n_draws", 1)
         if n_draws not in self._samples:
             dags, log_scores = self.solution.draw(n_draws, self.info.seed)
             self._samples[n_draws] = dags[None], log_scores[None]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from outpoint.arrays import Booleans
 from outpoint.errors import OptionError
-from outpoint.posterior.draws import Booleans
 from outpoint.posterior.posterior import Posterior
 
 if TYPE_CHECKING:

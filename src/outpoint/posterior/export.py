@@ -26,6 +26,7 @@ from outpoint.graphs.files import (
     format_dag,
     format_probabilities,
 )
+from outpoint.writing import write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,13 +73,7 @@ def export(
     posterior: Posterior, path: str | Path, what: str = "map", threshold: float | None = None
 ) -> None:
     """Write a DAG or the probabilities of a posterior to a file."""
-    text = format_content(posterior, path, what, threshold)
-    try:
-        Path(path).write_bytes(text.encode("utf-8"))
-    except OSError as error:
-        raise OptionError(f"cannot write {path}: {error.strerror}.") from None
-    except UnicodeEncodeError:
-        raise OptionError(f"cannot write {path}: a name is not valid Unicode.") from None
+    write_text(Path(path), format_content(posterior, path, what, threshold))
 
 
 def format_table(table: pd.DataFrame, named: Sequence[str]) -> str:

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans
 from outpoint.graphs.blocks import find_paths
-
-Booleans = NDArray[np.bool_]
 
 
 class Feature(Protocol):

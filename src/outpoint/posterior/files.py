@@ -6,9 +6,9 @@ from typing import Any
 
 from outpoint.data import Dataset
 from outpoint.errors import OptionError, OutpointError
-from outpoint.posterior.again import run_again
 from outpoint.posterior.export import format_table
 from outpoint.posterior.posterior import Posterior
+from outpoint.posterior.run_again import run_again
 from outpoint.runs import RunDirectory
 from outpoint.runs.directory import BEST_DAG, EDGES, POSTERIOR, REPORT, SUMMARY
 

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError
 from outpoint.graphs import Cpdag, Dag
 from outpoint.graphs.targets import find_separated
 from outpoint.posterior.comparison import On, TruthComparison, compare_with_truth, roc_curve
 from outpoint.posterior.consensus import build_consensus_cpdag, build_consensus_dag
-from outpoint.posterior.draws import Booleans, Draws, Floats, WeightedGraphs
+from outpoint.posterior.draws import Draws, WeightedGraphs
 from outpoint.posterior.estimates import Estimate, estimate_mean, evaluate
 from outpoint.posterior.feature_parser import parse_feature
 from outpoint.posterior.features import Adjacent, Edge, Feature, Not
@@ -30,6 +31,7 @@ from outpoint.posterior.summaries import (
     tabulate_dags,
 )
 from outpoint.reporting import report_writer
+from outpoint.whole_numbers import checked_count
 
 if TYPE_CHECKING:
     import os
@@ -438,10 +440,9 @@ class Posterior(ABC):
         if self.model is None:
             raise OptionError(effects.NEEDS_GAUSSIAN)
         n_draws = effects.DEFAULT_DRAWS if n_draws is None else n_draws
-        if isinstance(n_draws, bool) or not isinstance(n_draws, int | np.integer) or n_draws < 1:
-            raise OptionError(f"n_draws must be a whole number from 1, not {n_draws!r}.")
+        n_draws = checked_count(n_draws, "n_draws", 1)
         rng = np.random.default_rng(self.info.seed if seed is None else seed)
-        dags = self._some_dags(int(n_draws))
+        dags = self._some_dags(n_draws)
         return effects.sample_effects(dags, self.model, rng, level=level, units=units)
 
     def _some_dags(self, n_draws: int) -> Iterator[Booleans]:

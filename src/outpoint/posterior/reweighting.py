@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError
 from outpoint.graphs import Dag, count_members
 from outpoint.graphs.blocks import add_ancestors, add_matrices
 from outpoint.graphs.extensions import log_linear_extensions
 from outpoint.graphs.targets import Targets
-from outpoint.posterior.draws import Booleans, Floats, WeightedGraphs
+from outpoint.posterior.draws import WeightedGraphs
 from outpoint.posterior.estimates import relative_efficiency
 from outpoint.posterior.posterior import Posterior
 from outpoint.posterior.sampled import SampledPosterior

@@ -7,15 +7,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.graphs import Dag
 from outpoint.graphs.blocks import add_ancestors
 from outpoint.mcmc.trace import spread_edges
 from outpoint.posterior.assessment import assess_records, outside_pairs
 from outpoint.posterior.convergence import Assessment
 from outpoint.posterior.diagnostics import Status
-from outpoint.posterior.draws import Booleans, Draws, Floats
+from outpoint.posterior.draws import Draws
 from outpoint.posterior.info import RunInfo
 from outpoint.posterior.posterior import Posterior
 from outpoint.runs import ChainRecord
@@ -279,7 +279,7 @@ class SampledPosterior(Posterior):
         n_draws = self.n_draws
         chains = [self._codes(record) for record in self.records]
 
-        def read(numbers: NDArray[np.intp]) -> Booleans:
+        def read(numbers: Integers) -> Booleans:
             ends = np.searchsorted(numbers, np.arange(len(chains) + 1) * n_draws)
             parts = [
                 codes[numbers[begin:end] - chain * n_draws]

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.errors import DataError, OptionError
 from outpoint.exact.feasibility import MAX_NODES
 from outpoint.mcmc import SAMPLERS
 from outpoint.posterior import checks
 from outpoint.posterior.checks import ROUNDING, require
-from outpoint.posterior.draws import Booleans, Floats
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.exact import ExactPosterior
 from outpoint.posterior.fields import (

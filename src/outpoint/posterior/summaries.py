@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from outpoint.errors import OptionError
+from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.graphs import Cpdag, Dag
 from outpoint.graphs.blocks import add_blankets, add_cpdags, compute_cpdags
-from outpoint.posterior.draws import Booleans, Floats, Integers, WeightedGraphs, number_matrices
+from outpoint.posterior.draws import WeightedGraphs, number_matrices
+from outpoint.whole_numbers import checked_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +42,7 @@ def tabulate_dags(
     graphs: WeightedGraphs, names: Sequence[str], n: int, probability: Floats | None = None
 ) -> pd.DataFrame:
     """The ``n`` most probable DAGs; by their weights unless their probabilities are given."""
-    size = checked_size(n)
+    size = checked_count(n, "the number of graphs to list", 1)
     known: Floats = graphs.weights if probability is None else probability
     top = np.lexsort((-graphs.log_scores, -known))[:size]
     dags = [Dag.from_adjacency(matrix, names) for matrix in graphs.adjacencies(top)]
@@ -53,7 +53,7 @@ def tabulate_cpdags(
     graphs: WeightedGraphs, names: Sequence[str], n: int, separated: Booleans | None = None
 ) -> pd.DataFrame:
     """The ``n`` most probable equivalence classes, each with its best member's score."""
-    size = checked_size(n)
+    size = checked_count(n, "the number of graphs to list", 1)
     which = classify(graphs, separated)
     weights = np.zeros(which.max() + 1)
     np.add.at(weights, which, graphs.sums)
@@ -70,17 +70,6 @@ def tabulate_cpdags(
 def classify(graphs: WeightedGraphs, separated: Booleans | None = None) -> Integers:
     """For each DAG the number of its equivalence class, in order of appearance."""
     return number_matrices(compute_cpdags(dags, separated) for _, dags in graphs.blocks())
-
-
-def checked_size(n: int) -> int:
-    """How many graphs to list."""
-    try:
-        size = index(n)
-    except TypeError:
-        size = 0
-    if size < 1 or isinstance(n, bool):
-        raise OptionError(f"the number of graphs to list is a whole number from 1, not {n!r}.")
-    return size
 
 
 def _table(

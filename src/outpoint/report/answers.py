@@ -8,7 +8,7 @@ import numpy as np
 
 from outpoint.graphs import Dag
 from outpoint.posterior import Posterior
-from outpoint.report.layout import clip_label
+from outpoint.report.layout import LONGEST_NAME, clip_label
 
 N_DAGS = 5
 LEAST_DRAWS = 10
@@ -21,7 +21,6 @@ LEAST_PATH = 0.01
 EFFECT_DRAWS = 2000
 EFFECT_BYTES = 2**27
 """Draws of effects are n² numbers each: with many variables, fewer are drawn."""
-LONGEST_NAME = 24
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,9 @@ blanket of another.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.posterior import Posterior
-
-Floats = NDArray[np.float64]
-Booleans = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

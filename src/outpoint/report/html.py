@@ -1,8 +1,8 @@
-"""The report: one HTML file that needs nothing else, now or in ten years.
+"""The report: one HTML file that needs nothing else.
 
 Scripts, styles, data and figures are all inside, so it opens from disk, by mail or from a server.
 A content security policy forbids everything else: no request leaves the page, and no text from the
-data can become code. D3 (from the ``mpld3`` package) draws the graph; matplotlib drew the figures.
+data can become code. D3 draws the graph, its licence with it; matplotlib drew the figures.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import tempfile
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from outpoint.errors import OptionError
 from outpoint.posterior import Posterior
-from outpoint.posterior.again import run_again
+from outpoint.posterior.run_again import run_again
 from outpoint.report.answers import list_dags, list_effects
 from outpoint.report.facts import (
     describe_columns,
@@ -36,6 +34,7 @@ from outpoint.report.facts import (
 from outpoint.report.figures import draw_convergence, draw_heatmap, draw_traces
 from outpoint.report.payload import build_payload, to_json
 from outpoint.report.scenes import USUAL_THRESHOLD
+from outpoint.writing import replaced
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset
@@ -58,16 +57,11 @@ def write_report(
     target = Path(path)
     page = render_report(posterior, command=command, data=data).encode("utf-8", "replace")
     try:
-        if target.exists() and not target.is_file():  # a device or a pipe must not be replaced
-            target.write_bytes(page)
-            return target
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".outpoint-", dir=target.parent) as private:
-            written = Path(private) / "report.html"
-            written.write_bytes(page)
-            written.replace(target)
     except OSError as error:
-        raise OptionError(f"cannot write the report to {target}: {error.strerror}.") from None
+        raise OptionError(f"cannot write {target}: {error.strerror}.") from None
+    with replaced(target) as place:
+        place.write_bytes(page)
     return target
 
 
@@ -82,7 +76,7 @@ def render_report(
     dags = list_dags(posterior)
     payload = build_payload(posterior, diagnostics, dags)
     css = _read("report.css")
-    d3 = _read_d3()
+    d3 = f"/*\n{_read('d3.LICENSE.txt')}*/\n{_read('d3.min.js')}"
     script = "(() => {\n'use strict';\n" + "".join(map(_read, SCRIPTS)) + "})();\n"
     context: dict[str, Any] = {
         "policy": _policy(css, [d3, script]),
@@ -123,14 +117,6 @@ def render_report(
 
 def _read(name: str) -> str:
     return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
-
-
-def _read_d3() -> str:
-    spec = find_spec("mpld3")
-    if spec is None or not spec.submodule_search_locations:
-        raise OptionError("the report needs the package mpld3: pip install mpld3.")
-    script = Path(spec.submodule_search_locations[0]) / "js" / "d3.v5.min.js"
-    return script.read_text(encoding="utf-8")
 
 
 def _policy(css: str, scripts: list[str]) -> str:

@@ -12,10 +12,9 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Booleans = NDArray[np.bool_]
+from outpoint.arrays import Booleans, Floats, Integers
+
 Rows = list[list[int]]
 
 LETTER = 7.2
@@ -27,6 +26,9 @@ MOST_BENDS = 4
 """Bends per node in the whole drawing; the longest edges of a dense graph do without."""
 ROW_HEIGHT = 72.0
 LONGEST_LABEL = 16
+"""Letters of a name in a node of the graph."""
+LONGEST_NAME = 24
+"""Letters of a name in a sentence, a legend or on an axis."""
 SWEEPS = 24
 BEST_RATIO = 1.7
 """Width over height of a drawing that is free to choose: that of a screen."""
@@ -130,7 +132,7 @@ def _fit(found: _Arrangement, widths: Floats) -> Layout:
     return Layout(where[: len(widths)], widths, bends, stretch)
 
 
-def assign_layers(adjacency: Booleans, connected: Booleans, most: int) -> NDArray[np.intp]:
+def assign_layers(adjacency: Booleans, connected: Booleans, most: int) -> Integers:
     """The layer of each node: below all its parents, at most ``most`` nodes in a layer.
 
     Nodes come parents first; among those that are ready, the ones with the longest way below them.
@@ -160,9 +162,7 @@ def assign_layers(adjacency: Booleans, connected: Booleans, most: int) -> NDArra
     return layers
 
 
-def _sink_roots(
-    adjacency: Booleans, layers: NDArray[np.intp], filled: dict[int, int], most: int
-) -> None:
+def _sink_roots(adjacency: Booleans, layers: Integers, filled: dict[int, int], most: int) -> None:
     """Move nodes without parents down to just above their first child, where there is room."""
     for v in np.flatnonzero(~adjacency.any(axis=0) & adjacency.any(axis=1)).tolist():
         wanted = int(layers[adjacency[v]].min()) - 1
@@ -183,7 +183,7 @@ def topological_order(adjacency: Booleans) -> list[int]:
 
 
 def _with_bends(
-    adjacency: Booleans, layers: NDArray[np.intp], connected: Booleans
+    adjacency: Booleans, layers: Integers, connected: Booleans
 ) -> tuple[Rows, list[list[int]], dict[tuple[int, int], list[int]]]:
     """Rows of nodes and bends, the neighbours of each in the row above, and each edge's bends."""
     n = len(adjacency)

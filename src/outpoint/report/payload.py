@@ -12,8 +12,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outpoint.arrays import Floats
 from outpoint.posterior import Posterior
 from outpoint.report.answers import RankedDag
 from outpoint.report.consensus import Features, count_features
@@ -29,7 +29,6 @@ from outpoint.report.scenes import (
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
 
 MOST_ROWS = 5000
 MOST_PARENT_SETS = 12

@@ -6,11 +6,10 @@ vertically, so that an arrow head at either end points straight at the node.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outpoint.arrays import Floats
 from outpoint.report.layout import NODE_HEIGHT, ROW_HEIGHT, Layout
 
-Floats = NDArray[np.float64]
 Edge = tuple[int, int]
 
 MARGIN = 10.0

@@ -11,14 +11,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.report.consensus import build_consensus
 from outpoint.report.layout import Layout, compute_layout
 from outpoint.report.routes import Router
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 LEAST_SHOWN = 0.05
 """Least probability of a connection that a graph can show, and of a member of a blanket."""
@@ -48,7 +45,7 @@ def choose_threshold(connection: Floats) -> float:
     return float(np.clip(wanted, USUAL_THRESHOLD, LARGEST_THRESHOLD))
 
 
-def choose_pairs(connection: Floats, wanted: NDArray[np.bool_]) -> tuple[Integers, float]:
+def choose_pairs(connection: Floats, wanted: Booleans) -> tuple[Integers, float]:
     """The pairs (pair, 2) that scenes draw, and from which probability on all are among them.
 
     Those are the most probable ones, and ``wanted`` pairs [either way] whatever their probability.

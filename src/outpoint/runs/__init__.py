@@ -1,5 +1,6 @@
 """Running chains: for how long, by whom, and how to continue after an interruption."""
 
+from outpoint.progress import ChainStatus, Progress, ProgressCallback
 from outpoint.runs.directory import RunDirectory
 from outpoint.runs.driving import Budget, Ending, drive
 from outpoint.runs.manifest import (
@@ -14,7 +15,6 @@ from outpoint.runs.manifest import (
     saved_arrays,
     saved_facts,
 )
-from outpoint.runs.progress import ChainStatus, Progress, Report
 from outpoint.runs.record import ChainRecord
 from outpoint.runs.teams import ThreadTeam, WorkerTeam
 
@@ -31,7 +31,7 @@ __all__ = [
     "ChainStatus",
     "Ending",
     "Progress",
-    "Report",
+    "ProgressCallback",
     "RunDirectory",
     "ThreadTeam",
     "WorkerTeam",

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.errors import CheckpointError
-from outpoint.mcmc.trace import Draws
+from outpoint.mcmc.trace import KeptDags
 
 BLOCK = 65536
 """Records that are copied or checked at a time."""
@@ -26,13 +26,13 @@ class MemoryDraws:
 
     def __init__(self, n_nodes: int) -> None:
         self._blocks = [
-            Draws(np.zeros((0, n_nodes), dtype=np.int32), np.zeros(0), np.zeros(0)),
+            KeptDags(np.zeros((0, n_nodes), dtype=np.int32), np.zeros(0), np.zeros(0)),
         ]
 
     def __len__(self) -> int:
         return sum(len(block.log_score) for block in self._blocks)
 
-    def append(self, draws: Draws) -> None:
+    def append(self, draws: KeptDags) -> None:
         """Add draws at the end."""
         self._blocks.append(draws)
 
@@ -40,10 +40,10 @@ class MemoryDraws:
         """Keep every second draw, beginning with the second."""
         self._blocks = [self.read().part(slice(1, None, 2))]
 
-    def read(self) -> Draws:
+    def read(self) -> KeptDags:
         """All draws."""
         if len(self._blocks) > 1:
-            self._blocks = [Draws(*map(np.concatenate, zip(*self._blocks, strict=True)))]
+            self._blocks = [KeptDags(*map(np.concatenate, zip(*self._blocks, strict=True)))]
         return self._blocks[0]
 
 
@@ -68,10 +68,10 @@ class FileDraws:
         """The file in use."""
         return self._place(self._thin)
 
-    def append(self, draws: Draws) -> None:
+    def append(self, draws: KeptDags) -> None:
         """Add draws at the end."""
         records = np.empty(len(draws.log_score), dtype=self._record)
-        for name, values in zip(Draws._fields, draws, strict=True):
+        for name, values in zip(KeptDags._fields, draws, strict=True):
             records[name] = values
         if len(records):
             self._write(records)
@@ -85,10 +85,10 @@ class FileDraws:
         for start in range(1, count, BLOCK):
             self._write(np.array(old[start : min(start + BLOCK, count) : 2]))
 
-    def read(self) -> Draws:
+    def read(self) -> KeptDags:
         """All draws, read from the file when they are used."""
         records = self._map()
-        return Draws(*(np.asarray(records[name]) for name in Draws._fields))
+        return KeptDags(*(np.asarray(records[name]) for name in KeptDags._fields))
 
     def flush(self) -> dict[str, int]:
         """Bring everything to the disk; returns what ``restore`` needs to know."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.mcmc import SWEEP, Settings
-from outpoint.runs.progress import Progress, Report
+from outpoint.progress import Progress, ProgressCallback
 from outpoint.runs.record import ChainRecord
 from outpoint.runs.teams import Team
 
@@ -63,7 +63,7 @@ def drive(
     *,
     has_converged: Callable[[Sequence[ChainRecord]], bool],
     compute_rhat: Callable[[NDArray[np.float64]], float | None],
-    report: Report,
+    report: ProgressCallback,
     checkpoint_seconds: float,
 ) -> Ending:
     """Advance all chains in rounds; the reason of the end is steps, time, converged or interrupted.

@@ -11,7 +11,7 @@ from outpoint.mcmc import Chain
 from outpoint.mcmc.ladder import mean_log_weight
 from outpoint.mcmc.moves import MOVES
 from outpoint.mcmc.replicas import Ladder
-from outpoint.mcmc.trace import EDGE_ROWS, OUTSIDE_ROWS, Draws
+from outpoint.mcmc.trace import EDGE_ROWS, OUTSIDE_ROWS, KeptDags
 
 DISCARDED = 4
 """One part in so many is left out at the beginning of a chain whose length nobody knew before."""
@@ -94,7 +94,7 @@ class ChainRecord:
         )
 
 
-def record_chain(chain: Chain, draws: Draws) -> ChainRecord:
+def record_chain(chain: Chain, draws: KeptDags) -> ChainRecord:
     """The record of a chain so far, with the draws taken from it."""
     trace, ladder = chain.trace, chain.ladder
     n_visits, batch_size = int(trace.n_edge_sums[0]), int(trace.batch_size[0])

@@ -9,10 +9,10 @@ import numpy as np
 
 from outpoint.errors import CheckpointError
 from outpoint.mcmc import ROOM, SWEEP, Settings, make_chain
+from outpoint.progress import ChainStatus
 from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
 from outpoint.runs.directory import RunDirectory
 from outpoint.runs.draws import FileDraws, MemoryDraws
-from outpoint.runs.progress import ChainStatus
 from outpoint.runs.record import ChainRecord, record_chain
 from outpoint.tables.view import TableView
 

@@ -18,9 +18,9 @@ import numpy as np
 from outpoint.errors import CheckpointError, OutpointError
 from outpoint.mcmc import Settings
 from outpoint.processors import n_threads, thread_pool
+from outpoint.progress import ChainStatus
 from outpoint.runs.checkpoint import explained
 from outpoint.runs.directory import RunDirectory
-from outpoint.runs.progress import ChainStatus
 from outpoint.runs.record import ChainRecord
 from outpoint.runs.runner import ChainRunner
 from outpoint.tables.view import TableView, open_view, save_view

@@ -13,6 +13,7 @@ from outpoint.scores.bic import BIC
 from outpoint.scores.blocks import Blocks
 from outpoint.scores.conditional_gaussian import ConditionalGaussian
 from outpoint.scores.custom import CustomScore
+from outpoint.scores.edge_prior import GivenEdgePrior
 from outpoint.scores.gaussian import note_units
 from outpoint.scores.interventions import bind_score, refuse_unobserved
 from outpoint.scores.jkl import SUFFIX, JklScore, read_jkl
@@ -72,6 +73,7 @@ __all__ = [
     "CustomScore",
     "FamilyScorer",
     "GaussianPosterior",
+    "GivenEdgePrior",
     "JklScore",
     "Knowledge",
     "LocalScore",

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.data.sources import Frame
 from outpoint.errors import OptionError
 
 Edge = tuple[str, str]
@@ -89,7 +90,13 @@ class EdgePrior:
         return EdgePrior(_checked_edges([*self.edges, *other.edges], others), others)
 
 
-def make_edge_prior(value: Any) -> EdgePrior | None:
+GivenEdgePrior = (
+    float | Mapping[str, object] | Frame | NDArray[Any] | Sequence[Sequence[float]] | EdgePrior
+)
+"""An edge prior as it may be given: a number, a dictionary, or a table."""
+
+
+def make_edge_prior(value: GivenEdgePrior | None) -> EdgePrior | None:
     """The edge prior meant by a number, a table [parent, child] or a dictionary of ``KEYS``."""
     if value is None or isinstance(value, EdgePrior):
         return value

@@ -40,14 +40,14 @@ def read_jkl(path: str | Path) -> dict[str, dict[frozenset[str], float]]:
     """The local scores in a ``.jkl`` file: for each variable its parent sets and their scores."""
     try:
         with open(path, encoding="utf-8-sig") as file:
-            return _Reader(path, file).read()
+            return _JklReader(path, file).read()
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise DataError(f"{path} is not a text file in UTF-8.") from None
 
 
-class _Reader:
+class _JklReader:
     """Goes through the lines of a file and says in which one something is wrong."""
 
     def __init__(self, path: str | Path, file: TextIO) -> None:

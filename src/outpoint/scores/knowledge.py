@@ -17,6 +17,7 @@ from outpoint.scores.edge_prior import (
     ARROW,
     Edge,
     EdgePrior,
+    GivenEdgePrior,
     in_words,
     list_items,
     make_edge_prior,
@@ -56,11 +57,11 @@ class Knowledge:
     def __init__(
         self,
         *,
-        required: Iterable[Any] = (),
-        forbidden: Iterable[Any] = (),
+        required: Iterable[Edge | str] = (),
+        forbidden: Iterable[Edge | str] = (),
         tiers: Iterable[Iterable[str]] | None = None,
         roots: Iterable[str] = (),
-        edge_prior: Any = None,
+        edge_prior: GivenEdgePrior | None = None,
     ) -> None:
         values = {
             "required": _checked_edges(required, "required"),

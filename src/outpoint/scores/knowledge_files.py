@@ -18,6 +18,7 @@ from typing import Any
 from outpoint.data.textfile import find_separator
 from outpoint.errors import OptionError
 from outpoint.scores.edge_prior import ARROW, in_words
+from outpoint.writing import write_text
 
 KINDS = ("required", "forbidden", "tier", "root", "edge_prior")
 HEADER = ("kind", "parent", "child", "value")
@@ -43,12 +44,7 @@ def write_items(items: dict[str, Any], path: Path) -> None:
     """Write the items in the format that the name of the file asks for."""
     _check_suffix(path)
     text = "".join(_toml_lines(items)) if path.suffix.lower() == ".toml" else _to_rows(items, path)
-    try:
-        path.write_bytes(text.encode("utf-8"))
-    except OSError as error:
-        raise OptionError(f"cannot write {path}: {error.strerror}.") from None
-    except UnicodeEncodeError:
-        raise OptionError(f"cannot write {path}: a name is not valid Unicode.") from None
+    write_text(path, text)
 
 
 def _check_suffix(path: Path) -> None:

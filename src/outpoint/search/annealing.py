@@ -13,8 +13,8 @@ schedule, so they are independent repetitions of one experiment, as the bound on
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outpoint.arrays import Floats
 from outpoint.kernels import inlined, kernel
 
 N_POWERS = 50
@@ -41,7 +41,6 @@ MAX_PILOT_POWERS = 60
 STEPS_FACTOR = 8.0
 MAX_STEPS = 100_000
 
-Floats = NDArray[np.float64]
 Anneal = Callable[[Floats, int], tuple[Floats, Floats]]
 
 

@@ -3,16 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans
 from outpoint.search.winners import Winners
 from outpoint.tables import ScoreTable
 from outpoint.tables.best import best_subset
 
-Adjacency = NDArray[np.bool_]
-
 
 def best_dag(
     table: ScoreTable, winners: Winners, order: NDArray[np.integer]
-) -> tuple[Adjacency, float]:
+) -> tuple[Booleans, float]:
     """The best DAG of an order (parents first) and its log score, -inf if there is none."""
     n = table.n_nodes
     adjacency = np.zeros((n, n), dtype=np.bool_)
@@ -27,7 +26,7 @@ def best_dag(
 
 
 def _best_parents(
-    table: ScoreTable, winners: Winners, child: int, before: Adjacency
+    table: ScoreTable, winners: Winners, child: int, before: Booleans
 ) -> tuple[list[int], float]:
     """The best parents among the nodes ``before`` (a boolean per node), and their score."""
     candidates = table.candidates[child]

@@ -6,17 +6,16 @@ climb does not fall back at once. It ends after a number of steps without a new 
 repeated from other DAGs. It says nothing about what it has missed.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.graphs.order import random_order
 from outpoint.graphs.sorting import sort_nodes
 from outpoint.kernels import kernel, run_chunked
+from outpoint.progress import FractionCallback, tell_fractions
 from outpoint.search.annealing import finite, is_better
-from outpoint.search.best_dag import Adjacency
 from outpoint.tables import ScoreTable
 from outpoint.tables.lookup import FamilyLookup, family_log_score, index_families
 
@@ -32,19 +31,19 @@ DELETE, ADD, TURN = 0, 1, 2
 class Climbs(NamedTuple):
     """Where each climb ended, and the log score there (-inf: no admissible DAG was met)."""
 
-    adjacencies: list[Adjacency]
-    log_scores: NDArray[np.float64]
+    adjacencies: list[Booleans]
+    log_scores: Floats
 
 
 def climb_hills(
     table: ScoreTable,
-    required: Adjacency,
+    required: Booleans,
     *,
     n_runs: int,
     seed: int,
     tabu: int = TABU,
     patience: int = PATIENCE,
-    progress: Callable[[float], None] | None = None,
+    progress: FractionCallback | None = None,
 ) -> Climbs:
     """Climb from the required edges alone, then ``n_runs - 1`` times from random DAGs."""
     lookup = index_families(table)
@@ -59,19 +58,11 @@ def climb_hills(
                 _add_random_edges(lookup, dag, np.random.default_rng(streams[run]))
             log_scores[run] = climb_hill(lookup, dag, tabu, patience)
 
-    n_done = 0
-
-    def done(n_more: int) -> None:
-        nonlocal n_done
-        n_done += n_more
-        if progress is not None:
-            progress(n_done / n_runs)
-
-    run_chunked(work, n_runs, chunks_per_thread=n_runs, done=done)
+    run_chunked(work, n_runs, chunks_per_thread=n_runs, done=tell_fractions(n_runs, progress))
     return Climbs(adjacencies, log_scores)
 
 
-def _add_random_edges(lookup: FamilyLookup, dag: Adjacency, rng: np.random.Generator) -> None:
+def _add_random_edges(lookup: FamilyLookup, dag: Booleans, rng: np.random.Generator) -> None:
     """Along a random order, up to two more parents for each node, where that is admissible."""
     order = random_order(dag, rng)
     for place, child in enumerate(order):

@@ -19,7 +19,7 @@ from outpoint.search.annealing import IMPOSSIBLE, best_index, is_better
 from outpoint.search.winners import Winners, best_score, search_on, search_with, slot_bit
 
 
-class OrderState(NamedTuple):
+class OrderSearch(NamedTuple):
     """An order (parents first) and each node's place.
 
     ``inside`` are the candidates and ``allowed`` the slots before each node, ``reached`` is where
@@ -53,14 +53,14 @@ class OrderState(NamedTuple):
     log_weight: NDArray[np.float64]
 
 
-def make_order_state(winners: Winners) -> OrderState:
+def make_order_search(winners: Winners) -> OrderSearch:
     """Room for an order."""
     n = len(winners.slot)
 
     def numbers() -> NDArray[np.int64]:
         return np.zeros(n + 1, dtype=np.int64)
 
-    return OrderState(
+    return OrderSearch(
         order=np.arange(n),
         place=np.arange(n),
         inside=np.zeros(n + 1, dtype=np.int32),

@@ -20,7 +20,7 @@ from outpoint.tables.bits import skip_bit
 ABSENT, EARLY, BESIDE, ALONE = 0, 1, 2, 3
 
 
-class PartitionState(NamedTuple):
+class PartitionSearch(NamedTuple):
     """The layer of each node and the best partition met; scratch space.
 
     While a node is being placed, ``order`` lists the others layer by layer, layer l being
@@ -40,9 +40,9 @@ class PartitionState(NamedTuple):
 
 
 @kernel
-def make_partition_state(n):
+def make_partition_search(n):
     """All nodes in one layer."""
-    return PartitionState(
+    return PartitionSearch(
         np.zeros(n, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
         np.full(1, -np.inf),

@@ -9,15 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.graphs.order import random_order
 from outpoint.kernels import run_chunked
-from outpoint.search.annealing import DRIFT_FACTOR, DRIFT_SHARE, Floats, find_schedule
-from outpoint.search.best_dag import Adjacency, best_dag
-from outpoint.search.order_search import anneal_orders, climb_orders, make_order_state, set_order
+from outpoint.progress import FractionCallback, tell_fractions
+from outpoint.search.annealing import DRIFT_FACTOR, DRIFT_SHARE, find_schedule
+from outpoint.search.best_dag import best_dag
+from outpoint.search.order_search import anneal_orders, climb_orders, make_order_search, set_order
 from outpoint.search.partition_search import (
     anneal_partitions,
     climb_partitions,
-    make_partition_state,
+    make_partition_search,
 )
 from outpoint.search.view import view_maxima
 from outpoint.search.winners import Winners, list_winners
@@ -27,28 +29,25 @@ SPACES = ("order", "partition")
 PILOT_STEPS = 20
 """Steps of the pilot at each power, per node."""
 
-Order = NDArray[np.int64]
-Progress = Callable[[float], None]
-
 
 class Runs(NamedTuple):
     """The best DAG of each run and its log score; the powers that all runs used."""
 
-    adjacencies: list[Adjacency]
+    adjacencies: list[Booleans]
     log_scores: Floats
     powers: Floats
 
 
 def search_dags(
     table: ScoreTable,
-    required: Adjacency,
+    required: Booleans,
     *,
     space: str,
     n_runs: int,
     n_steps: int,
     seed: int,
     powers: Floats | None = None,
-    progress: Progress | None = None,
+    progress: FractionCallback | None = None,
 ) -> Runs:
     """Run the search ``n_runs`` times with ``n_steps`` steps each.
 
@@ -81,28 +80,20 @@ def search_dags(
             climb(view, state)
             found[run] = best_dag(table, winners, _order_of(state))
 
-    n_done = 0
-
-    def done(n_more: int) -> None:
-        nonlocal n_done
-        n_done += n_more
-        if progress is not None:
-            progress(n_done / n_runs)
-
-    run_chunked(work, n_runs, chunks_per_thread=n_runs, done=done)
+    run_chunked(work, n_runs, chunks_per_thread=n_runs, done=tell_fractions(n_runs, progress))
     return Runs([dag for dag, _ in found], np.array([score for _, score in found]), powers)
 
 
-def _start_in_orders(table: ScoreTable, winners: Winners, order: Order) -> Any:
-    state = make_order_state(winners)
+def _start_in_orders(table: ScoreTable, winners: Winners, order: NDArray[np.int64]) -> Any:
+    state = make_order_search(winners)
     state.best_score[0] = set_order(winners, state, order)
     state.best_order[:] = order
     return state
 
 
-def _start_in_partitions(table: ScoreTable, winners: Winners, order: Order) -> Any:
+def _start_in_partitions(table: ScoreTable, winners: Winners, order: NDArray[np.int64]) -> Any:
     """At the layers of the order's best DAG, which is admissible if any DAG of the order is."""
-    state = make_partition_state(len(order))
+    state = make_partition_search(len(order))
     adjacency, _ = best_dag(table, winners, order)
     for child in order:
         parents = np.flatnonzero(adjacency[:, child])
@@ -111,7 +102,7 @@ def _start_in_partitions(table: ScoreTable, winners: Winners, order: Order) -> A
     return state
 
 
-def _order_of(state: Any) -> Order:
+def _order_of(state: Any) -> NDArray[np.int64]:
     """The best order met, or the nodes of the best partition layer by layer."""
     if hasattr(state, "best_order"):
         return np.array(state.best_order)

@@ -13,6 +13,7 @@ from outpoint.tables.candidates import Candidates, choose_candidates, rank_neede
 from outpoint.tables.dense import add_larger_sets, fill_dense, subset_maxima
 from outpoint.tables.outside import list_outside, no_outside, score_larger
 from outpoint.tables.table import ScoreTable
+from outpoint.whole_numbers import is_whole
 
 ALL_CANDIDATES = 20
 """Up to so many nodes all others are candidates."""
@@ -67,7 +68,7 @@ def check_max_parents(n_nodes: int, max_parents: Any) -> int:
     """The limit to use, or a refusal."""
     if max_parents is None:
         return default_max_parents(n_nodes)
-    if isinstance(max_parents, bool) or not isinstance(max_parents, int | np.integer):
+    if not is_whole(max_parents):
         raise OptionError(f"max_parents is a whole number, not {max_parents!r}.")
     if not 1 <= max_parents <= n_nodes - 1:
         raise OptionError(
@@ -144,7 +145,7 @@ def score_families(
     return Families(scores, size, needed)
 
 
-def check_candidates(n_nodes: int, n_candidates: int, prior: StructurePrior) -> None:
+def check_n_candidates(n_nodes: int, n_candidates: int, prior: StructurePrior) -> None:
     """Refuse numbers of candidates that cannot be."""
     if n_candidates < 0:
         raise OptionError(f"n_candidates must not be negative, but is {n_candidates}.")
@@ -215,7 +216,7 @@ def build_table(
     if n_candidates is None:
         n_candidates = default_candidates(n, max_parents)
     n_candidates = min(n_candidates, n - 1)
-    check_candidates(n, n_candidates, prior)
+    check_n_candidates(n, n_candidates, prior)
     families = score_families(
         scorer, prior, max_parents=max_parents, is_complete=n_candidates == n - 1, pool=pool
     )

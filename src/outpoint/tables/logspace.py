@@ -36,17 +36,6 @@ def sum_over_subsets(values):
 
 
 @kernel
-def sum_over_supersets(values):
-    """In place: ``values[S]`` becomes the log sum of exp(values[P]) over all P containing S."""
-    step = 1
-    while step < values.size:
-        for block in range(0, values.size, 2 * step):
-            for low in range(block, block + step):
-                values[low] = log_add(values[low], values[low + step])
-        step *= 2
-
-
-@kernel
 def max_over_subsets(values):
     """In place: ``values[U]`` becomes the maximum of values[S] over all S within U."""
     step = 1

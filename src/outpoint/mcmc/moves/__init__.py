@@ -1,4 +1,4 @@
-"""The moves of all chains: one file each, one line here.
+"""The moves of all chains: a file for each, their names and numbers, and who proposes which.
 
 A partition move ``propose_...(state, proposal, rng)`` only proposes: it writes a neighbour of
 ``state`` to ``proposal`` and returns ``(log_proposal_ratio, begin, end)``: log #nbd(state) -

@@ -19,8 +19,9 @@ from outpoint.mcmc.samplers.order import ORDER, end_of_order_chain
 from outpoint.mcmc.samplers.partition import PARTITION, PARTITION_REV
 from outpoint.mcmc.samplers.structure import STRUCTURE, STRUCTURE_REV
 from outpoint.mcmc.samplers.tempered import TEMPERED
-from outpoint.mcmc.settings import Codes, Settings
+from outpoint.mcmc.settings import Settings
 from outpoint.mcmc.sums import log_sum_any, sample_any
+from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView
 
 SAMPLERS = {

@@ -11,7 +11,8 @@ from outpoint.mcmc.chain import Chain, flatten
 from outpoint.mcmc.order_chain import make_order_chain, run_order_chain, score_order
 from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.samplers.partition import partition_of
-from outpoint.mcmc.settings import Codes, Settings
+from outpoint.mcmc.settings import Settings
+from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView, most_parents
 
 

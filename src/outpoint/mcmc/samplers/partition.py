@@ -19,8 +19,9 @@ from outpoint.mcmc.partition import (
 from outpoint.mcmc.partition_chain import Plan, make_workspace, run_partition_chain
 from outpoint.mcmc.replicas import make_ladder, make_replicas
 from outpoint.mcmc.samplers.base import Sampler
-from outpoint.mcmc.settings import Codes, Settings
+from outpoint.mcmc.settings import Settings
 from outpoint.mcmc.sums import INSIDE
+from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView, most_parents
 
 EXCHANGES = 10

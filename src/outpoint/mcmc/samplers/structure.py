@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from outpoint.mcmc import mixes
 from outpoint.mcmc.chain import Chain, flatten
 from outpoint.mcmc.samplers.base import Sampler
-from outpoint.mcmc.settings import Codes, Settings
+from outpoint.mcmc.settings import Settings
 from outpoint.mcmc.structure_chain import (
     make_structure_chain,
     run_structure_chain,
     start_structure_chain,
 )
+from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView, most_parents
 
 

@@ -43,13 +43,14 @@ function makeGraph(payload, onChange) {
   let corners = [[0, 0], [1, 1]];
   let nodes = nodeLayer.selectAll("g");
 
-  // Scrolling the page must not zoom: the wheel needs Ctrl, touch needs two fingers.
-  const zoom = d3.zoom().scaleExtent([1, 60]).filter(() => {
-    const event = d3.event;
+  // Scrolling the page must not zoom: the wheel needs Ctrl, touch needs two fingers. By itself D3 takes
+  // Ctrl for the sign of a pinch, and would zoom ten times as fast.
+  const zoom = d3.zoom().scaleExtent([1, 60]).filter((event) => {
     if (event.type === "wheel") return event.ctrlKey || event.metaKey;
     if (event.touches) return event.touches.length > 1;
     return !event.button;
-  }).on("zoom", () => world.attr("transform", d3.event.transform));
+  }).wheelDelta((event) => -event.deltaY * (event.deltaMode ? 0.24 : 0.002))
+    .on("zoom", ({ transform }) => world.attr("transform", transform));
   svg.call(zoom).on("dblclick.zoom", null);
   d3.select("#zoom-in").on("click", () => zoom.scaleBy(svg, 1.5));
   d3.select("#zoom-out").on("click", () => zoom.scaleBy(svg, 1 / 1.5));
@@ -99,9 +100,9 @@ function makeGraph(payload, onChange) {
       .attr("aria-label", (node) => names[node])
       .attr("data-node", (node) => node)
       .attr("transform", (node) => `translate(${places.get(node)[0]},${places.get(node)[1]})`)
-      .on("click", (node) => choose(node === state.chosen ? null : node))
-      .on("focus", (node) => rove(node))
-      .on("keydown", (node) => onKey(node));
+      .on("click", (event, node) => choose(node === state.chosen ? null : node))
+      .on("focus", (event, node) => rove(node))
+      .on("keydown", onKey);
     nodes.append("title").text((node) => names[node]);
     nodes.append("rect")
       .attr("x", (node) => -places.get(node)[2] / 2)
@@ -135,8 +136,7 @@ function makeGraph(payload, onChange) {
     nodes.attr("tabindex", (other) => (other === node ? 0 : -1));
   }
 
-  function onKey(node) {
-    const event = d3.event;
+  function onKey(event, node) {
     const key = event.key;
     if (key === "Enter" || key === " ") {
       event.preventDefault();
@@ -237,7 +237,7 @@ function makeGraph(payload, onChange) {
     const fresh = groups.enter().append("g").attr("class", "edge")
       .attr("data-pair", (line) => line.key)
       .on("mouseenter", showTip).on("mousemove", moveTip).on("mouseleave", hideTip)
-      .on("click", (line) => { showTip(line); d3.event.stopPropagation(); });
+      .on("click", (event, line) => { showTip(event, line); event.stopPropagation(); });
     fresh.append("path").attr("class", "line");
     fresh.append("path").attr("class", "head");
     fresh.append("path").attr("class", "hit");
@@ -294,7 +294,7 @@ function makeGraph(payload, onChange) {
     setScene();
   }
 
-  function showTip(line) {
+  function showTip(event, line) {
     const rows = [
       [`${names[line.upper]} → ${names[line.lower]}`, line.down],
       [`${names[line.lower]} → ${names[line.upper]}`, line.up],
@@ -307,11 +307,10 @@ function makeGraph(payload, onChange) {
       return row;
     }));
     tip.hidden = false;
-    moveTip();
+    moveTip(event);
   }
 
-  function moveTip() {
-    const { clientX, clientY } = d3.event;
+  function moveTip({ clientX, clientY }) {
     const left = Math.min(clientX + 14, window.innerWidth - tip.offsetWidth - 8);
     const above = clientY + 18 + tip.offsetHeight > window.innerHeight;
     tip.style.left = `${Math.max(8, left)}px`;

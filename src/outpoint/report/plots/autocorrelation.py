@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outpoint.arrays import Floats
 from outpoint.errors import OptionError
 from outpoint.posterior import Posterior
 from outpoint.report.plots.style import add_legend, axes_for, colour_of, finish
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Floats = NDArray[np.float64]
 
 
 def autocorrelation(posterior: Posterior, *, max_lag: int = 50, ax: Axes | None = None) -> Axes:

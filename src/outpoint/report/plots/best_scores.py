@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outpoint.arrays import Floats
 from outpoint.errors import OptionError
 from outpoint.posterior import Posterior
 from outpoint.report.layout import clip_label
@@ -16,7 +16,6 @@ from outpoint.report.plots.style import LINES, add_legend, axes_for, colour_of, 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 Runs = Iterable[Posterior | float]
 
 NARROWEST = 0.2

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outpoint.arrays import Floats
 from outpoint.errors import OptionError
 from outpoint.posterior import Posterior, SampledPosterior
 from outpoint.report.plots.style import BLUE, add_legend, axes_for, colour_of, finish
@@ -14,7 +14,6 @@ from outpoint.report.plots.style import BLUE, add_legend, axes_for, colour_of, f
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 MOST_VECTORS = 1000
 

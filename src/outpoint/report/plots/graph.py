@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outpoint.arrays import Floats
 from outpoint.errors import OptionError
 from outpoint.posterior import Posterior
 from outpoint.report.consensus import build_consensus, count_features
@@ -17,7 +17,6 @@ from outpoint.report.routes import Router
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 INCHES = 1 / 92
 """Inches per unit of the layout."""

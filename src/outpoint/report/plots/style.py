@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from outpoint.report.layout import clip_label
+from outpoint.report.layout import LONGEST_NAME, clip_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,6 @@ COLOURS = (BLUE, ORANGE, PURPLE, SKY, GREEN, RED)
 """The palette of Okabe & Ito, which the colour-blind can tell apart. Green and red come last: in
 traces they mark the best and the reference score."""
 LINES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
-LONGEST_NAME = 24
 
 
 def colour_of(index: int) -> str:

@@ -5,20 +5,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from outpoint.data import Data
+from outpoint.arrays import Booleans, Floats
+from outpoint.data import Data, Entry
 from outpoint.errors import OptionError
 from outpoint.exact import find_optima, is_best_quick, require_best_feasible
 from outpoint.graphs import Cpdag, Dag
+from outpoint.model import Model, prepare
 from outpoint.posterior.info import RunInfo, make_info
-from outpoint.preparation import Model, checked_count, checked_seed, prepare
 from outpoint.processors import limits_threads
-from outpoint.runs import Progress, Report
-from outpoint.scores import Knowledge, Score, resolve_knowledge
+from outpoint.progress import FractionCallback, Progress, ProgressCallback
+from outpoint.scores import GivenEdgePrior, Knowledge, Score, resolve_knowledge
 from outpoint.search import (
     PATIENCE,
     SPACES,
@@ -31,6 +31,7 @@ from outpoint.search import (
 )
 from outpoint.tables import ScoreTable
 from outpoint.tables.best import tie_tolerance
+from outpoint.whole_numbers import checked_count, checked_seed
 
 METHODS = ("auto", "exact", "search", "hill_climb")
 MANY_RUNS, MANY_NODES, FEW_RUNS = 50, 30, 20
@@ -64,7 +65,7 @@ class MapResult:
     n_linear_extensions: int | None
     linear_extensions_exact: bool
     optima: tuple[Dag, ...]
-    run_log_scores: NDArray[np.float64]
+    run_log_scores: Floats
     n_steps: int | None
     n_candidates: int
     info: RunInfo
@@ -149,8 +150,8 @@ def _rounded(count: int | None) -> str:
 class _Found(NamedTuple):
     """What an engine hands back: the best DAG of each run, and further optimal ones."""
 
-    adjacencies: list[NDArray[np.bool_]]
-    log_scores: NDArray[np.float64]
+    adjacencies: list[Booleans]
+    log_scores: Floats
 
 
 @limits_threads
@@ -169,16 +170,16 @@ def find_map(
     n_candidates: int | None = None,
     structure_prior: str = "uniform",
     knowledge: Knowledge | str | Path | None = None,
-    edge_prior: Any = None,
+    edge_prior: GivenEdgePrior | None = None,
     forbidden: Iterable[tuple[str, str]] = (),
     required: Iterable[tuple[str, str]] = (),
     tiers: Sequence[Sequence[str]] | None = None,
     roots: Iterable[str] = (),
-    interventions: Any = None,
+    interventions: str | Iterable[Entry] | None = None,
     allow_degenerate: bool = False,
     memory_limit: float | None = None,
     threads: int | None = None,
-    progress: Report | None = None,
+    progress: ProgressCallback | None = None,
 ) -> MapResult:
     """Find the DAG with the best score (maximum a posteriori, or penalised likelihood).
 
@@ -254,32 +255,18 @@ roots, interventions, allow_degenerate
         only_winners=method == "search",
     )
     report(Progress("searching", 0.0))
-    required_edges = model.prior.required
-    if method == "exact":
-        optima, log_score = find_optima(table, np.random.default_rng(seed), EXACT_TRIES)
-        found = _Found(optima, np.full(len(optima), log_score))
-    elif method == "search":
-        outcome = search_dags(
-            table,
-            required_edges,
-            space=space,
-            n_runs=n_runs,
-            n_steps=n_steps,
-            seed=seed,
-            progress=lambda fraction: report(Progress("searching", fraction)),
-        )
-        found = _Found(outcome.adjacencies, outcome.log_scores)
-    else:
-        climbs = climb_hills(
-            table,
-            required_edges,
-            n_runs=n_runs,
-            seed=seed,
-            tabu=checked_count(tabu, "tabu", 0),
-            patience=checked_count(patience, "patience", 1),
-            progress=lambda fraction: report(Progress("searching", fraction)),
-        )
-        found = _Found(climbs.adjacencies, climbs.log_scores)
+    found = _search(
+        table,
+        model.prior.required,
+        method=method,
+        space=space,
+        n_runs=n_runs,
+        n_steps=n_steps,
+        seed=seed,
+        tabu=tabu,
+        patience=patience,
+        progress=lambda fraction: report(Progress("searching", fraction)),
+    )
     return _conclude(
         model,
         table,
@@ -300,6 +287,46 @@ roots, interventions, allow_degenerate
 
 DEFAULTS = {name: parameter.default for name, parameter in signature(find_map).parameters.items()}
 """The options of :func:`find_map` and what they are by default."""
+
+
+def _search(
+    table: ScoreTable,
+    required: Booleans,
+    *,
+    method: str,
+    space: str,
+    n_runs: int,
+    n_steps: int,
+    seed: int,
+    tabu: int,
+    patience: int,
+    progress: FractionCallback,
+) -> _Found:
+    """What the engine of this method finds."""
+    if method == "exact":
+        optima, log_score = find_optima(table, np.random.default_rng(seed), EXACT_TRIES)
+        return _Found(optima, np.full(len(optima), log_score))
+    if method == "search":
+        runs = search_dags(
+            table,
+            required,
+            space=space,
+            n_runs=n_runs,
+            n_steps=n_steps,
+            seed=seed,
+            progress=progress,
+        )
+        return _Found(runs.adjacencies, runs.log_scores)
+    climbs = climb_hills(
+        table,
+        required,
+        n_runs=n_runs,
+        seed=seed,
+        tabu=checked_count(tabu, "tabu", 0),
+        patience=checked_count(patience, "patience", 1),
+        progress=progress,
+    )
+    return _Found(climbs.adjacencies, climbs.log_scores)
 
 
 def _conclude(
@@ -352,7 +379,7 @@ def _conclude(
 
 def _classes(
     names: tuple[str, ...],
-    adjacencies: list[NDArray[np.bool_]],
+    adjacencies: list[Booleans],
     targets: tuple[tuple[str, ...], ...],
 ) -> tuple[Dag, ...]:
     """One DAG of each equivalence class, fewest edges first, whatever their order."""

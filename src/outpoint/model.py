@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from typing import Any, cast
@@ -9,8 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from outpoint import __version__
-from outpoint.data import Data, Dataset, load_dataset
-from outpoint.errors import OptionError
+from outpoint.data import Data, Dataset, Entry, load_dataset
 from outpoint.scores import (
     SCORES,
     CustomScore,
@@ -118,7 +118,7 @@ def prepare(
     structure_prior: str,
     knowledge: Knowledge,
     allow_degenerate: bool,
-    interventions: Any = None,
+    interventions: str | Iterable[Entry] | None = None,
 ) -> Model:
     """Read the data, combine prior and knowledge, and bind the score; refuse what is wrong."""
     dataset = load_dataset(data, interventions=interventions)
@@ -131,29 +131,6 @@ def prepare(
     scorer = bind_score(chosen, dataset, allow_degenerate=allow_degenerate)
     refuse_unobserved(dataset, prior, allow_degenerate=allow_degenerate)
     return Model(dataset, chosen, scorer, structure_prior, known, prior, limit)
-
-
-def checked_seed(seed: int | None) -> int:
-    """The seed, or a fresh one if none is given."""
-    if seed is None:
-        return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise OptionError(f"a seed is a whole number from 0, not {seed!r}.")
-    return int(seed)
-
-
-MOST = {"chains": 1000, "draws": 10**8, "runs": 10**7}
-MOST_OF_ALL = 10**12
-"""Numbers of anything that no machine would come to the end of."""
-
-
-def checked_count(value: Any, name: str, least: int) -> int:
-    """A whole number from ``least`` on, within reason."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise OptionError(f"{name} is a whole number from {least}, not {value!r}.")
-    if value > (most := MOST.get(name, MOST_OF_ALL)):
-        raise OptionError(f"{name} is at most {most:,}.")
-    return int(value)
 
 
 def _write_score(score: LocalScore) -> str:

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
+from outpoint.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -16,7 +15,7 @@ class ChainStatus:
     """
 
     step: int
-    log_scores: NDArray[np.float64]
+    log_scores: Floats
     best_log_score: float
 
 
@@ -34,4 +33,20 @@ class Progress:
     rhat: float | None = None
 
 
-Report = Callable[[Progress], None]
+ProgressCallback = Callable[[Progress], None]
+FractionCallback = Callable[[float], None]
+Advance = Callable[[float], None]
+"""Is told how much work has been done since it was told before."""
+
+
+def tell_fractions(total: float, callback: FractionCallback | None) -> Advance:
+    """Add up the work that is done, and tell which fraction of ``total`` that is."""
+    finished = 0.0
+
+    def advance(work: float) -> None:
+        nonlocal finished
+        finished += work
+        if callback is not None:
+            callback(min(1.0, finished / total))
+
+    return advance
