@@ -3,9 +3,10 @@
 import shlex
 import sys
 import warnings
+from collections.abc import Sequence
 from hashlib import file_digest
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,8 +16,14 @@ from outpoint.cli.interruption import Interrupted
 from outpoint.cli.options import OUTPUT
 from outpoint.cli.reading import NO_OPTIONS, READING, Reading
 
+if TYPE_CHECKING:
+    from outpoint.posterior import Posterior
+
 SAMPLING = "Sampling (where the posterior is not exact)"
-ONLY_SAMPLED = ("chains", "steps", "warmup", "draws", "time", "until_converged", "candidates")
+ONLY_SAMPLED = (
+    *("chains", "steps", "warmup", "planned_steps", "draws", "time", "until_converged"),
+    "candidates",
+)
 """Options without a meaning for exact sums; workers (--engine) compute scores for them, too."""
 
 
@@ -89,6 +96,14 @@ def learn(
         typer.Option(
             "--until-converged",
             help="Sample until the chains agree; --steps and --time are then upper limits.",
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
+    planned_steps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Length that warm-up and thinning are made for, if it is not --steps.",
             rich_help_panel=SAMPLING,
         ),
     ] = None,
@@ -165,6 +180,7 @@ def learn(
             draws=draws,
             time=time,
             until_converged=until_converged,
+            planned_steps=planned_steps,
             n_candidates=candidates,
             engine=engine,
             scheduler=scheduler,
@@ -175,7 +191,7 @@ def learn(
             max_parents=max_parents,
             seed=chosen_seed,
             **modelled,
-            command=None if resume else _command(chosen_seed),
+            command=None if resume else _again,
             progress=progress,
         )
     if posterior.method == "exact" and not quiet:
@@ -201,12 +217,36 @@ def _content(directory: Path) -> bytes | None:
         return None
 
 
-def _command(seed: int | None) -> str:
-    """The command line as it makes the same run again, the seed included."""
-    words = [word for word in sys.argv[1:] if word != "--overwrite"]
+def _again(posterior: "Posterior") -> str:
+    """The command line as it makes the same run again, the seed included.
+
+    A run that a clock may have ended is made again with as many steps as it took.
+    """
+    from outpoint.posterior.again import LENGTH, note_again
+
+    words, info = [word for word in sys.argv[1:] if word != "--overwrite"], posterior.info
+    if info.taken and "time" in info.options:
+        words = _without([_flag(name) for name in LENGTH], words)
+        words += [word for name, value in info.taken.items() for word in (_flag(name), str(value))]
     if not any(word == "--seed" or word.startswith("--seed=") for word in words):
-        words += ["--seed", str(seed)]
-    return shlex.join(["outpoint", *words])
+        words += ["--seed", str(info.seed)]
+    return "\n".join([*note_again(posterior), shlex.join(["outpoint", *words])])
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _without(flags: Sequence[str], words: Sequence[str]) -> list[str]:
+    """The words of a command without these options and their values."""
+    kept: list[str] = []
+    is_value = False
+    for word in words:
+        is_option = word.partition("=")[0] in flags
+        if not (is_option or is_value):
+            kept.append(word)
+        is_value = is_option and "=" not in word and word != "--until-converged"
+    return kept
 
 
 def _tell_ignored(context: typer.Context) -> None:
@@ -216,8 +256,7 @@ def _tell_ignored(context: typer.Context) -> None:
     sources = {name: context.get_parameter_source(name) for name in ONLY_SAMPLED}
     given = [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]
     if given:
-        flags = [f"--{name.replace('_', '-')}" for name in given]
-        typer.echo(f"outpoint: {describe_ignored(flags)}", err=True)
+        typer.echo(f"outpoint: {describe_ignored([_flag(name) for name in given])}", err=True)
 
 
 def _default_directory(data: str, resume: bool) -> Path:
