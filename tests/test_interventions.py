@@ -164,7 +164,7 @@ def test_runs_are_recorded_and_made_again(tmp_path):
     path = str(tmp_path / "data.csv")
     out = tmp_path / "run"
     post = op.learn(path, interventions="set", seed=5, max_parents=2, out=out)
-    text = run_again(post.info)
+    text = run_again(post)
     assert "interventions='set'" in text
     names: dict = {}
     exec(text, names)
@@ -190,7 +190,7 @@ def test_runs_are_recorded_and_made_again(tmp_path):
     assert ("Interventions", told) in list_settings(loaded)
     listed = op.learn(pd.read_csv(path)[list(NAMES)], interventions=EXPERIMENTS, max_parents=2)
     assert listed.log_evidence == post.log_evidence
-    assert "the table (and its interventions) with the SHA-256" in run_again(listed.info)
+    assert "the table (and its interventions) with the SHA-256" in run_again(listed)
 
 
 def test_a_run_is_continued_with_the_same_interventions_only(tmp_path):

@@ -14,8 +14,11 @@ from outpoint.sampling import SamplingOptions
 Arguments = Mapping[str, Any]
 
 STOPS = ("steps", "time", "until_converged")
+PLANNED = "planned_steps"
+"""The length a run was planned for, which it knows by itself."""
+
 ONLY_SAMPLED = (
-    *("chains", *STOPS, "warmup", "draws"),
+    *("chains", *STOPS, PLANNED, "warmup", "draws"),
     *("edge_reversals", "start", "n_candidates", "candidates"),
 )
 """Options without a meaning for exact sums, but for ``moves``, which these refuse."""
@@ -52,13 +55,14 @@ def decisive_options(
     """
     names = ALWAYS if method == "exact" else (*ALWAYS, *ONLY_SAMPLED, "moves")
     stops = {name: getattr(options, name) for name in STOPS}
-    return _given({**arguments, **stops}, defaults, names)
+    return _given({**arguments, **stops}, defaults, [name for name in names if name != PLANNED])
 
 
 def requested_options(arguments: Arguments, defaults: Arguments) -> dict[str, Any]:
     """The options of a sampled run that it keeps when it is continued, as JSON can hold them."""
     names = (*ALWAYS, *ONLY_SAMPLED, "moves")
-    return _given(arguments, defaults, [name for name in names if name not in STOPS])
+    own = [name for name in names if name not in (*STOPS, PLANNED)]
+    return _given(arguments, defaults, own)
 
 
 def _given(arguments: Arguments, defaults: Arguments, names: Iterable[str]) -> dict[str, Any]:

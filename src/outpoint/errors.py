@@ -23,3 +23,9 @@ class TooLargeError(OutpointError):
 
 class CheckpointError(OutpointError):
     """A saved run cannot be read, cannot be written, or belongs to something else."""
+
+
+def require(condition: object, what: str) -> None:
+    """Refuse what was read for what is wrong with it; whoever reads it says where it is."""
+    if not condition:
+        raise ValueError(what)

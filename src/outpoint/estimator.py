@@ -86,6 +86,7 @@ class OutpointLearner:
         memory_limit: float | None = None,
         time: str | float | None = None,
         until_converged: bool | None = None,
+        planned_steps: int | None = None,
         engine: str = "threads",
         scheduler: str | None = None,
         threads: int | None = None,
@@ -116,6 +117,7 @@ class OutpointLearner:
         self.memory_limit = memory_limit
         self.time = time
         self.until_converged = until_converged
+        self.planned_steps = planned_steps
         self.engine = engine
         self.scheduler = scheduler
         self.threads = threads

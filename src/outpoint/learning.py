@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from inspect import signature
 from pathlib import Path
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -50,8 +51,8 @@ METHODS = ("auto", "exact", *SAMPLERS)
 
 KNOWLEDGE = ("knowledge", "edge_prior", "forbidden", "required", "tiers", "roots")
 SAMPLING = (
-    *("chains", "steps", "warmup", "draws", "until_converged", "moves", "edge_reversals", "start"),
-    *("engine", "scheduler", "checkpoint_seconds"),
+    *("chains", "steps", "planned_steps", "warmup", "draws", "until_converged", "moves"),
+    *("edge_reversals", "start", "engine", "scheduler", "checkpoint_seconds"),
 )
 """Options of :func:`learn` that are passed on by the same names."""
 
@@ -84,6 +85,7 @@ def learn(
     memory_limit: float | None = None,
     time: str | float | None = None,
     until_converged: bool | None = None,
+    planned_steps: int | None = None,
     engine: str = "threads",
     scheduler: str | None = None,
     threads: int | None = None,
@@ -91,7 +93,7 @@ def learn(
     overwrite: bool = False,
     resume: bool = False,
     checkpoint_seconds: float = 30.0,
-    command: str | None = None,
+    command: str | Callable[[Posterior], str] | None = None,
     progress: ProgressCallback | None = None,
 ) -> Posterior:
     """Posterior over the DAGs that may have generated ``data``.
@@ -173,6 +175,9 @@ def learn(
     until_converged
         Sample until the chains agree (see ``Posterior.verdict``), or ``steps`` or ``time`` is up;
         without either, for at most 250 times the usual number of steps.
+    planned_steps
+        The length that warm-up and thinning are made for, if it is not ``steps``: what a run that
+        a clock has ended, or that was continued, says about itself to be made again.
     engine, scheduler
         ``"threads"`` of this process, or ``"dask"``: worker processes on this machine, or those
         of the Dask scheduler at this address. The draws are the same.
@@ -187,7 +192,8 @@ def learn(
         not given are then those of the run; other data, another score, other knowledge and options
         that are not those of the run are refused by name. ``overwrite`` replaces an earlier run.
     command
-        Shown in the report as the way to make the same run again.
+        Shown in the report as the way to make the same run again, or a function that gives it for
+        the posterior.
     progress
         Called with a :class:`outpoint.runs.Progress` now and then.
     """
@@ -231,18 +237,18 @@ def _learn(
         seed=checked_seed(asked["seed"]),
         time=parse_seconds(asked["time"]),
         out=run,
-        planned_steps=None if saved is None else saved.planned_steps,
         request=requested_options(asked, DEFAULTS),
         **{name: asked[name] for name in SAMPLING},
     )
 
-    def info() -> RunInfo:
+    def info(taken: Mapping[str, int] = MappingProxyType({})) -> RunInfo:
         return make_info(
             model.record,
             method=method,
             seed=options.seed,
             options=decisive_options(asked, DEFAULTS, options, method),
             seconds=perf_counter() - started,
+            taken=taken,
         )
 
     def report(progress: Progress) -> None:
@@ -259,7 +265,9 @@ def _learn(
         model, options, asked["n_candidates"], asked["candidates"], info, report, asked["resume"]
     )
     if run is not None:
-        write_run(posterior, run, data=dataset, command=asked["command"])
+        command = asked["command"]
+        shown = command(posterior) if callable(command) else command
+        write_run(posterior, run, data=dataset, command=shown)
     return posterior
 
 
@@ -268,7 +276,7 @@ def _sum_over_all(
     options: SamplingOptions,
     n_candidates: int | None,
     candidates: Mapping[str, Sequence[str]] | None,
-    info: Callable[[], RunInfo],
+    info: Callable[..., RunInfo],
     report: ProgressCallback,
     resume: bool,
 ) -> Posterior:
@@ -290,7 +298,7 @@ def _sample(
     options: SamplingOptions,
     n_candidates: int | None,
     candidates: Mapping[str, Sequence[str]] | None,
-    info: Callable[[], RunInfo],
+    info: Callable[..., RunInfo],
     report: ProgressCallback,
     resume: bool,
 ) -> Posterior:

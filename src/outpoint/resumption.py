@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isclose
+from pathlib import Path
 from typing import Any
 
-from outpoint.arguments import STOPS, Arguments, differs
+from outpoint.arguments import PLANNED, STOPS, Arguments, differs
 from outpoint.data import Dataset
 from outpoint.errors import CheckpointError
 from outpoint.graphs import Dag
@@ -48,7 +49,8 @@ class SavedRun:
             "seed": self.seed,
             "max_parents": self.max_parents,
             "structure_prior": self.structure_prior,
-            **{name: _option(name, value) for name, value in self.options.items()},
+            PLANNED: self.planned_steps,
+            **self.options,
         }
         if all(asked[name] is None for name in STOPS):
             own |= {name: self.stops.get(name) for name in STOPS}
@@ -88,9 +90,9 @@ def find_saved(run: RunDirectory) -> SavedRun | None:
             seed=facts["seed"],
             max_parents=facts["max_parents"],
             structure_prior=facts["structure prior"],
-            options=facts[REQUEST],
+            options=_options(run.identity, facts[REQUEST]),
             stops=stopping,
-            planned_steps=stopping["planned_steps"],
+            planned_steps=stopping.get(PLANNED),
         )
     if run.has_checkpoint or not run.posterior.exists():
         return None
@@ -103,17 +105,24 @@ def find_saved(run: RunDirectory) -> SavedRun | None:
         seed=info.seed,
         max_parents=info.max_parents,
         structure_prior=info.structure_prior,
-        options={name: value for name, value in info.options.items() if name not in STOPS},
+        options=_options(
+            run.posterior, {name: own for name, own in info.options.items() if name not in STOPS}
+        ),
         stops=info.options,
         posterior=posterior,
     )
 
 
-def _option(name: str, value: Any) -> Any:
-    """An option as it was given, from what JSON can hold of it."""
-    if name == "start" and isinstance(value, Mapping):
-        return Dag.from_edges(value["names"], [tuple(edge) for edge in value["edges"]])
-    return value
+def _options(path: Path, saved: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as they were given, from what JSON in the file at ``path`` can hold of them."""
+    start = saved.get("start")
+    if not isinstance(start, Mapping):
+        return dict(saved)
+    try:
+        dag = Dag.from_edges(start["names"], [tuple(edge) for edge in start["edges"]])
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{path} has no DAG to start from ({error}).") from None
+    return {**saved, "start": dag}
 
 
 def _facts(info: RunInfo) -> dict[str, Any]:

@@ -12,16 +12,17 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outpoint import __version__
-from outpoint.errors import GraphError, OptionError
+from outpoint.errors import CheckpointError, GraphError, OptionError, require
 from outpoint.graphs import Dag
 from outpoint.mcmc import SWEEP, Moves, Sampler, Settings, is_possible
+from outpoint.mcmc.restoring import check_codes
 from outpoint.narrowing import Narrowed
 from outpoint.posterior import RunInfo, SampledPosterior
 from outpoint.posterior.assessment import assess_records
@@ -64,6 +65,9 @@ COVERED = 0.9
 ENOUGH_ESS = 200
 """Effective draws of every edge from which on a run that has converged may stop by itself."""
 
+LEAST = {"chains": 1, "steps": 1, "planned_steps": 1, "warmup": 0, "draws": 1}
+"""The smallest number that may be given."""
+
 ENGINES = ("threads", "dask")
 LONGEST_TIME = 100 * 365.25 * 86400.0
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -73,8 +77,8 @@ UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 class SamplingOptions:
     """What a user can ask of a sampled run, checked and with its defaults.
 
-    ``planned_steps`` is the length that the run was planned for when it began, if it is continued;
-    ``request`` what was asked for, as the run records it.
+    ``planned_steps`` is the length that the run was planned for when it began, if it is not the
+    number of steps; ``request`` what was asked for, as the run records it.
     """
 
     sampler: Sampler
@@ -82,6 +86,7 @@ class SamplingOptions:
     seed: int
     chains: int = 4
     steps: int | None = None
+    planned_steps: int | None = None
     warmup: int | None = None
     draws: int = 1000
     time: float | None = None
@@ -93,11 +98,10 @@ class SamplingOptions:
     scheduler: str | None = None
     out: RunDirectory | None = None
     checkpoint_seconds: float = 30.0
-    planned_steps: int | None = None
     request: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, least in (("chains", 1), ("steps", 1), ("warmup", 0), ("draws", 1)):
+        for name, least in LEAST.items():
             value = getattr(self, name)
             if value is not None or name in ("chains", "draws"):
                 checked_count(value, name, least)
@@ -154,6 +158,21 @@ class SamplingOptions:
         steps = self.budget.steps or self.sampler.usual_steps
         return min(steps, self.sampler.usual_steps) if self.is_open_ended else steps
 
+    @property
+    def n_warmup(self) -> int:
+        """Steps that are not recorded, in whole sweeps."""
+        share = self.sampler.warmup_share * self.expected_steps
+        return -(-int(share if self.warmup is None else self.warmup) // SWEEP) * SWEEP
+
+    def as_taken(self, n_steps: int, n_warmup: int) -> dict[str, int]:
+        """The options that make a run of this length again, whatever it was that has ended it."""
+        taken = {"steps": n_steps}
+        if n_warmup != replace(self, warmup=None).n_warmup:
+            taken["warmup"] = n_warmup
+        if n_steps != self.expected_steps:
+            taken["planned_steps"] = self.expected_steps
+        return taken
+
     def settings(
         self,
         start: Codes,
@@ -164,7 +183,6 @@ class SamplingOptions:
         """What the chains do; they start at ``start``, or scattered, or at ``starts`` if given."""
         expected = self.expected_steps
         n_draws = min(int(self.draws), expected)
-        warmup = self.sampler.warmup_share * expected if self.warmup is None else self.warmup
         return Settings(
             method=self.sampler.name,
             start=start,
@@ -178,7 +196,7 @@ class SamplingOptions:
             order_steps=ORDER_STEPS if _is(self.start, "order") else 0,
             n_chains=int(self.chains),
             seed=self.seed,
-            n_warmup=-(-int(warmup) // SWEEP) * SWEEP,
+            n_warmup=self.n_warmup,
             n_draws=n_draws,
             thin=_spacing(expected, n_draws),
             edge_thin=min(self.sampler.edge_thin, expected),
@@ -226,12 +244,14 @@ def sample_posterior(
     prior: StructurePrior,
     options: SamplingOptions,
     facts: dict[str, Any],
-    make_info: Callable[[], RunInfo],
+    make_info: Callable[[dict[str, int]], RunInfo],
     report: ProgressCallback,
     pool: Executor | None = None,
     model: GaussianModel | None = None,
 ) -> SampledPosterior:
     """Run the chains and return what they found; ``facts`` identify the data and the model.
+
+    ``make_info`` is told the options that make the run again, none if no options do.
 
     With a ``pool`` its workers run the chains, otherwise threads of this process.
 
@@ -242,12 +262,14 @@ def sample_posterior(
     start = narrowed.start
     if start is None:
         start = _start_codes(narrowed, view, prior, options)
+    elif options.out is not None:
+        _check_saved(view, start, narrowed.starts, options.out)
     settings = options.settings(start, prior.required, narrowed.hottest, narrowed.starts)
 
     def trimmed(records: Sequence[ChainRecord]) -> list[ChainRecord]:
         """As many draws as planned; of a run that became longer all, but for its beginning."""
         n_steps = max(record.n_steps for record in records)
-        if not options.is_open_ended and n_steps <= options.expected_steps:
+        if n_steps <= options.expected_steps:
             return [record.with_draws(slice(settings.n_draws)) for record in records]
         is_long = n_steps > options.sampler.usual_steps
         return [record.without_beginning() if is_long else record for record in records]
@@ -270,19 +292,22 @@ def sample_posterior(
             checkpoint_seconds=options.checkpoint_seconds,
         )
         records = team.records()
+        n_warmup = team.n_warmup
         if options.out is None:
             records = [record.in_memory() for record in records]  # files they are in may go now
     is_empty = not all(record.n_draws and len(record.edge_batches) for record in records)
     if ending.reason == "interrupted" and is_empty:
         raise KeyboardInterrupt
+    is_complete = ending.reason != "interrupted"
+    can_repeat = is_complete and not any(record.is_cut for record in records)
     return SampledPosterior(
-        make_info(),
+        make_info(options.as_taken(records[0].n_steps, n_warmup) if can_repeat else {}),
         table.names,
         table.parent_sets,
         trimmed(records),
         model=model,
         lost_mass=table.lost_mass,
-        is_complete=ending.reason != "interrupted",
+        is_complete=is_complete,
     )
 
 
@@ -363,6 +388,16 @@ def _digest(view: TableView) -> NDArray[np.float64]:
     """Sums of the scores that hardly any other table shares."""
     digest: NDArray[np.float64] = view.log_sums[:, -1].copy()
     return digest
+
+
+def _check_saved(view: TableView, start: Codes, starts: Codes | None, run: RunDirectory) -> None:
+    """Refuse first states of a saved run that are no DAGs with a score."""
+    try:
+        codes = start[None] if starts is None else np.vstack([start, starts])
+        check_codes(view, codes)
+        require(all(is_possible(view, own) for own in codes), "its first states are none")
+    except ValueError as error:
+        raise CheckpointError(f"{run.identity} does not fit this run ({error}).") from None
 
 
 def _start_codes(

@@ -1,5 +1,6 @@
 """The command and the Python that a run gives for making it again, executed."""
 
+import html
 import json
 import shlex
 from pathlib import Path
@@ -29,9 +30,43 @@ def test_from_the_command_line(run: Run, words: list[str]) -> None:
     assert summary["knowledge"] == first.info.knowledge
     assert_same(first, execute(summary["run_again"]))
     page = Path("first/report.html").read_text(encoding="utf-8")
-    shown = shlex.join(["outpoint", *line[:-1], "--seed", str(first.info.seed)])
-    assert shown.replace("'", "&#39;").replace(">", "&gt;") in page
+    command = shlex.join(["outpoint", *line[:-1], "--seed", str(first.info.seed)])
+    assert command.replace("'", "&#39;").replace(">", "&gt;") in page
     again = [word if word != "first" else "second" for word in line]
     outcome = run(*again, "--seed", str(first.info.seed))
     assert (outcome.code, outcome.err) == (0, "")
     assert_same(first, op.load("second"))
+
+
+def shown(directory: str) -> str:
+    """What the report says about making the run again."""
+    page = Path(directory, "report.html").read_text(encoding="utf-8")
+    return html.unescape(page.split('<pre tabindex="0">')[-1].split("</pre>")[0])
+
+
+TIMED = {
+    "time": ["--time", "0.3s"],
+    "steps first": ["--time=1h", "--steps=1234", "--until-converged", "--warmup", "500"],
+}
+
+
+@pytest.mark.parametrize("words", TIMED.values(), ids=TIMED)
+def test_a_run_limited_by_a_clock(run: Run, words: list[str]) -> None:
+    line = ["learn", "data.csv", "--method", "mcmc", *words, "--seed", "3", "-q", "--out", "first"]
+    assert run(*line).code == 0
+    first = op.load("first")
+    command = shown("first")
+    program, *again = shlex.split(command.replace("first", "second"))
+    assert program == "outpoint"
+    assert f"--steps {first.steps_per_chain}" in command
+    assert not {"--time", "--time=1h", "--steps=1234", "--until-converged"} & set(again)
+    assert run(*again).code == 0
+    assert_same(first, op.load("second"))
+
+
+def test_a_run_that_was_continued(run: Run) -> None:
+    line = ["learn", "data.csv", "--method", "mcmc", "-q", "--out", "first"]
+    assert run(*line, "--steps", "400", "--seed", "3").code == 0
+    assert run(*line, "--resume", "--steps", "2000").code == 0
+    assert "planned_steps=400" in shown("first")
+    assert_same(op.load("first"), execute(shown("first")))

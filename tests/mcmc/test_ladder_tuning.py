@@ -12,6 +12,7 @@ from outpoint.mcmc.ladder import (
     MOST_BARRIER,
     MOST_REPLICAS,
     affordable_rung,
+    early_ends,
     first_powers,
     mean_log_weight,
     measure_barrier,
@@ -38,6 +39,20 @@ def test_tuning_rounds_of_known_warm_ups():
     assert tuning_steps(20, 20) == [20]
     assert tuning_steps(0, 20) == []
     assert tuning_steps(100, 5, first=2) == [10, 30, 100]
+
+
+@pytest.mark.parametrize("n_warmup", [0, 20, 300, 320, 340, 5000, 5020, 1_000_000])
+def test_early_ends_are_plans_of_their_own(n_warmup):
+    """Until there a shorter warm-up would have been tuned in the same way."""
+    ends = early_ends(n_warmup, 20)
+    assert len(ends) == sum(end < n_warmup for end in (320, 960, 2240, 4800)) + 7 * (
+        n_warmup == 1_000_000
+    )
+    for end in ends:
+        own, whole = tuning_steps(end, 20), tuning_steps(n_warmup, 20)
+        assert [step for step in whole if step < end] == own[:-1]
+        assert (n_warmup - end) % 40 == 0
+        assert 0 < end < n_warmup
 
 
 @pytest.mark.parametrize("n_warmup", [1, 19, 320, 1000, 1920, 4999, 20_000, 1_000_000])

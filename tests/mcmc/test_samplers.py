@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from outpoint.mcmc import SAMPLERS, SWEEP, Chain, Settings, is_possible, make_chain
+from outpoint.mcmc.ladder import early_ends
 from outpoint.mcmc.moves import MOVES
 from outpoint.mcmc.samplers import scattered_start
 from outpoint.mcmc.samplers.partition import PartitionChain, partition_of
@@ -374,7 +375,6 @@ class Restless(TemperedChain):
     def advance(self, n_steps: int) -> None:
         super().advance(n_steps)
         block = self._block.copy()
-        self._tuned_on[:] = 0
         self._tune()
         self._block[:] = block
 
@@ -385,7 +385,6 @@ class StretchingBlocks(TemperedChain):
     def advance(self, n_steps: int) -> None:
         super().advance(n_steps)
         rungs, replicas = self._rungs, self._replicas
-        self._tuned_on[:] = 0
         self._tune()
         self._rungs, self._replicas = rungs, replicas
 
@@ -424,29 +423,32 @@ def test_own_moves_keep_their_weights():
 
 
 @pytest.mark.parametrize("method", ["mcmc", "structure+rev"])
-def test_a_shortened_warm_up_is_a_shorter_warm_up(method):
-    """Announced before its first tuning, it is as if it had been planned.
-
-    Both have an odd number of sweeps, after which the same pairs of replicas are swapped.
-    """
-    planned, shortened = begin(method, n_warmup=20), begin(method, n_warmup=1020)
-    shortened.advance(20)
-    shortened.shorten_warm_up(20)
-    planned.advance(20)
-    for chain in (planned, shortened):
-        chain.advance(2000)
-    assert planned.n_warmup == shortened.n_warmup == 20
-    assert same_trace(planned, shortened)
-    assert shortened.trace.n_draws[0] == 200
+@pytest.mark.parametrize("n_warmup", [5000, 5020])
+@pytest.mark.parametrize("early", [0, 200])
+def test_a_shortened_warm_up_is_a_shorter_warm_up(method, n_warmup, early):
+    """At its end or announced before, it is as if it had been planned, bit for bit."""
+    ends = early_ends(n_warmup, SWEEP)
+    assert len(ends) == 4
+    for end in ends:
+        planned, shortened = begin(method, n_warmup=end), begin(method, n_warmup=n_warmup)
+        shortened.advance(end - early)
+        shortened.shorten_warm_up(end)
+        shortened.advance(early)
+        planned.advance(end)
+        for chain in (planned, shortened):
+            chain.advance(2000)
+        assert planned.n_warmup == shortened.n_warmup == end
+        assert same_trace(planned, shortened)
+        assert shortened.trace.n_draws[0] == 200
 
 
 def test_a_shortened_warm_up_is_restored():
     chain, other = (begin("mcmc", n_warmup=200) for _ in range(2))
     chain.advance(100)
-    chain.shorten_warm_up(140)
+    chain.shorten_warm_up(160)
     other.restore(chain.snapshot())
     for each in (chain, other):
-        each.advance(540)
+        each.advance(560)
     assert chain.trace.n_draws[0] == 50
     assert same_trace(chain, other)
 
@@ -462,9 +464,39 @@ def test_a_warm_up_that_ends_where_it_was_just_tuned_keeps_what_was_tuned():
 def test_the_warm_up_cannot_end_in_the_past_or_be_prolonged():
     chain = begin("mcmc", n_warmup=200)
     chain.advance(100)
-    for step in (80, 220):
+    for step in (80, 220, 140):
         with pytest.raises(ValueError, match="cannot end at step"):
             chain.shorten_warm_up(step)
-    chain.shorten_warm_up(140)
+    chain.shorten_warm_up(160)
     chain.advance(500)
-    assert chain.trace.n_draws[0] == 46
+    assert chain.trace.n_draws[0] == 44
+
+
+def test_the_warm_up_cannot_end_where_a_shorter_one_would_have_been_tuned_otherwise():
+    chain = begin("mcmc", n_warmup=5000)
+    chain.advance(320)
+    for step in (360, 600):
+        with pytest.raises(ValueError, match="cannot end at step"):
+            chain.shorten_warm_up(step)
+    chain.shorten_warm_up(640)
+
+
+# Cuts
+
+
+def test_cuts_within_a_sweep_are_noticed():
+    """They may change the draws of a chain with replicas, which take turns within a sweep."""
+    for method, n_steps, is_cut in [
+        ("mcmc", 130, True),
+        ("mcmc", 140, False),
+        ("structure", 130, False),
+    ]:
+        chain = begin(method, n_warmup=200)
+        for n in (100, 100, n_steps):
+            chain.advance(n)
+            assert not chain.is_cut
+        for _ in range(2):
+            chain.advance(100)
+            other = begin(method, n_warmup=200)
+            other.restore(chain.snapshot())
+            assert chain.is_cut == other.is_cut == is_cut

@@ -3,7 +3,7 @@
 import shlex
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import file_digest
 from pathlib import Path
@@ -19,6 +19,7 @@ from outpoint.cli.reading import NO_OPTIONS, READING, ReadingOptions
 
 if TYPE_CHECKING:
     from outpoint.cli.progress import RunProgress
+    from outpoint.posterior import Posterior
 
 SAMPLING = "Sampling (where the posterior is not exact)"
 
@@ -96,6 +97,14 @@ def learn(
             rich_help_panel=SAMPLING,
         ),
     ] = None,
+    planned_steps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Length that warm-up and thinning are made for, if it is not --steps.",
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
     candidates: Annotated[
         int | None,
         typer.Option(
@@ -161,6 +170,7 @@ def learn(
             draws=draws,
             time=time,
             until_converged=until_converged,
+            planned_steps=planned_steps,
             n_candidates=candidates,
             engine=engine,
             scheduler=scheduler,
@@ -171,7 +181,7 @@ def learn(
             max_parents=max_parents,
             seed=chosen_seed,
             **modelled,
-            command=None if resume else _command(chosen_seed),
+            command=None if resume else _again,
             progress=progress,
         )
     if posterior.method == "exact" and not quiet:
@@ -213,12 +223,36 @@ def _content(directory: Path) -> bytes | None:
         return None
 
 
-def _command(seed: int | None) -> str:
-    """The command line as it makes the same run again, the seed included."""
-    words = [word for word in sys.argv[1:] if word != "--overwrite"]
+def _again(posterior: "Posterior") -> str:
+    """The command line as it makes the same run again, the seed included.
+
+    A run that a clock may have ended is made again with as many steps as it took.
+    """
+    from outpoint.posterior.run_again import LENGTH, note_again
+
+    words, info = [word for word in sys.argv[1:] if word != "--overwrite"], posterior.info
+    if info.taken and "time" in info.options:
+        words = _without([_flag(name) for name in LENGTH], words)
+        words += [word for name, value in info.taken.items() for word in (_flag(name), str(value))]
     if not any(word == "--seed" or word.startswith("--seed=") for word in words):
-        words += ["--seed", str(seed)]
-    return shlex.join(["outpoint", *words])
+        words += ["--seed", str(info.seed)]
+    return "\n".join([*note_again(posterior), shlex.join(["outpoint", *words])])
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _without(flags: Sequence[str], words: Sequence[str]) -> list[str]:
+    """The words of a command without these options and their values."""
+    kept: list[str] = []
+    is_value = False
+    for word in words:
+        is_option = word.partition("=")[0] in flags
+        if not (is_option or is_value):
+            kept.append(word)
+        is_value = is_option and "=" not in word and word != "--until-converged"
+    return kept
 
 
 def _tell_ignored(context: typer.Context) -> None:
@@ -228,8 +262,7 @@ def _tell_ignored(context: typer.Context) -> None:
     sources = {name: context.get_parameter_source(name) for name in ONLY_SAMPLED}
     given = [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]
     if given:
-        flags = [f"--{name.replace('_', '-')}" for name in given]
-        typer.echo(f"outpoint: {describe_ignored(flags)}", err=True)
+        typer.echo(f"outpoint: {describe_ignored([_flag(name) for name in given])}", err=True)
 
 
 def _default_directory(data: str, resume: bool) -> Path:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.mcmc.replicas import Ladder
+from outpoint.mcmc.restoring import check_counters, check_trace, read_generator
 from outpoint.mcmc.settings import Settings
 from outpoint.mcmc.trace import KeptDags, make_trace
 from outpoint.tables.parent_sets import Codes
@@ -49,20 +50,31 @@ class Chain(ABC):
         )
         self._view = view
         self._rng = rng
-        self._tuning_steps = [settings.n_warmup] if settings.n_warmup else []
+        self._edge_thin = settings.edge_thin
+        self._tuning_steps = self._plan_tuning(settings.n_warmup)
 
     @property
     def ladder(self) -> Ladder | None:
         """The tempered replicas, of chains that have some."""
         return None
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the draws depend on where the chain was interrupted, within a sweep."""
+        return False
+
     def shorten_warm_up(self, n_warmup: int) -> None:
-        """Let the warm-up end at this step, which must not lie behind."""
-        if not self.step <= n_warmup <= self.n_warmup:
+        """Let the warm-up end at this step, now or later, as if that had been planned.
+
+        ``ladder.early_ends`` are steps where that is possible.
+        """
+        plans = self._tuning_steps, self._plan_tuning(n_warmup)
+        done, meant = ({s for s in plan if s <= self.step} - {n_warmup} for plan in plans)
+        is_ahead = self.step <= n_warmup <= self.n_warmup
+        if not is_ahead or done != meant or (self.n_warmup - n_warmup) % (2 * SWEEP):
             raise ValueError(f"the warm-up cannot end at step {n_warmup}")
-        self.n_warmup = n_warmup
         is_tuned = self.step in self._tuning_steps
-        self._end_tuning_at(n_warmup)
+        self.n_warmup, self._tuning_steps = n_warmup, plans[1]
         if self.step == n_warmup and not is_tuned:
             self._tune_now()
 
@@ -97,7 +109,11 @@ class Chain(ABC):
         return arrays
 
     def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from a snapshot of a chain with the same view and settings."""
+        """Continue from a snapshot of a chain with the same view and settings.
+
+        It may be damaged or made by somebody: a ValueError says what no chain can have left.
+        """
+        check_counters(snapshot["counters"], self.n_warmup, self.thin)
         self._fit(snapshot)
         for name, array in self._arrays().items():
             saved = snapshot[name]
@@ -105,8 +121,12 @@ class Chain(ABC):
                 raise ValueError(f"{name} has another shape")
             array[...] = saved
         self.step, self.n_warmup, self.thin = snapshot["counters"].tolist()
-        self._end_tuning_at(self.n_warmup)
-        self._rng.bit_generator.state = json.loads(snapshot["generator"].tobytes())
+        self._tuning_steps = self._plan_tuning(self.n_warmup)
+        n_recorded = max(0, self.step - self.n_warmup)
+        check_trace(self._view, self.trace, n_recorded // self._edge_thin)
+        self._check_state()
+        own = self._rng.bit_generator.state
+        self._rng.bit_generator.state = read_generator(snapshot["generator"], own)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that change as the chain runs, by name; the buffer of draws excepted."""
@@ -115,9 +135,9 @@ class Chain(ABC):
             del kept[buffer]
         return {f"trace.{name}": array for name, array in kept.items()} | self._state_arrays()
 
-    def _end_tuning_at(self, n_warmup: int) -> None:
-        steps = {*self._tuning_steps, n_warmup} - {0}
-        self._tuning_steps = sorted(step for step in steps if step <= n_warmup)
+    def _plan_tuning(self, n_warmup: int) -> list[int]:
+        """The steps after which to tune, the last of which ends the warm-up."""
+        return [n_warmup] if n_warmup else []
 
     def _tune_now(self) -> None:
         self._tune()
@@ -132,7 +152,11 @@ class Chain(ABC):
 
     @abstractmethod
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays of the state, by name."""
+        """The arrays of the state, by name; what follows from them need not be among them."""
+
+    @abstractmethod
+    def _check_state(self) -> None:
+        """Refuse arrays of the state that kernels cannot go on from; set what follows from them."""
 
     @abstractmethod
     def _run(self, first_step: int, n_steps: int, recording: bool) -> None:

@@ -13,6 +13,9 @@ replicas are the best number (Syed, Bouchard-Côté, Deligiannidis & Doucet, JRS
 posterior has a low barrier and gets a short ladder.
 """
 
+from collections.abc import Iterator
+from itertools import takewhile
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,14 +39,29 @@ def first_powers(hottest: float) -> Floats:
     return np.append(np.geomspace(1.0, 0.01, FIRST_REPLICAS - 1), 0.0)
 
 
-def tuning_steps(n_warmup: int, sweep: int, first: int = 16) -> list[int]:
-    """Ends of the tuning rounds: each twice as long as the one before, the last one longest."""
-    steps, end, length = [], 0, first * sweep
-    while 2 * (end + length) <= n_warmup:
-        end += length
-        steps.append(end)
+def tuning_rounds(sweep: int, first: int = 16) -> Iterator[int]:
+    """Ends of the tuning rounds of an endless warm-up: each is twice as long as the one before."""
+    length = end = first * sweep
+    while True:
+        yield end
         length *= 2
-    return [*steps, n_warmup] if n_warmup else []
+        end += length
+
+
+def tuning_steps(n_warmup: int, sweep: int, first: int = 16) -> list[int]:
+    """Ends of the tuning rounds of a warm-up, of which the last one is the longest."""
+    ends = takewhile(lambda end: 2 * end <= n_warmup, tuning_rounds(sweep, first))
+    return [*ends, n_warmup] if n_warmup else []
+
+
+def early_ends(n_warmup: int, sweep: int) -> list[int]:
+    """Steps where a warm-up can end early and be as if it had been planned to end there.
+
+    They are the ends of rounds, or a sweep earlier: pairs of replicas are swapped in turn, counted
+    from the end of the warm-up, and have to be the same ones.
+    """
+    ends = (end - (n_warmup - end) % (2 * sweep) for end in tuning_rounds(sweep))
+    return list(takewhile(lambda end: end < n_warmup, ends))
 
 
 def measure_barrier(rejection: Floats, attempts: NDArray[np.int64]) -> Floats:

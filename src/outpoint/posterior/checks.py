@@ -15,26 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint import scores
-from outpoint.errors import OutpointError
+from outpoint.errors import OutpointError, require
 from outpoint.graphs.validation import check_n_nodes, validate_names
 from outpoint.posterior.cycles import are_acyclic
 from outpoint.posterior.info import RunInfo
-from outpoint.tables.parent_sets import ParentSets
-
-MOST_CANDIDATES = 31
-"""A mask over candidates is a positive number of 32 bits."""
+from outpoint.tables.parent_sets import ParentSets, check_lists
 
 MOST_TEXT = 10_000
 """Characters of a score with its settings."""
 
 ROUNDING = 1e-6
 """How much more than 1 a sum of probabilities may be."""
-
-
-def require(condition: object, what: str) -> None:
-    """Refuse a posterior for what is wrong with it."""
-    if not condition:
-        raise ValueError(what)
 
 
 def parse(text: str) -> Any:
@@ -123,7 +114,7 @@ def _check_interventions(info: RunInfo, names: Sequence[str]) -> None:
 
 def _check_python(info: RunInfo) -> None:
     """The run is shown as Python that makes it again, which must be nothing else."""
-    options = {**info.options, **(info.reading or {})}
+    options = {**info.options, **info.taken, **(info.reading or {})}
     require(all(name.isidentifier() for name in options), "an option has no name")
     start = info.options.get("start")
     if isinstance(start, dict):
@@ -153,18 +144,9 @@ def checked_moves(text: str) -> tuple[str, ...]:
     return validate_names(moves)
 
 
-def check_candidates(candidates: NDArray[np.int32]) -> None:
-    """For each node some others, in no particular order."""
-    n, n_candidates = candidates.shape
-    require(1 <= n_candidates <= min(n - 1, MOST_CANDIDATES), "a node has too many candidates")
-    ranked = np.sort(np.column_stack([candidates, np.arange(n)]), axis=1)
-    require((np.diff(ranked, axis=1) > 0).all(), "candidates are not distinct other nodes")
-    require(ranked[:, 0].min() >= 0 and ranked[:, -1].max() < n, "a candidate is no node")
-
-
 def check_parent_sets(sets: ParentSets) -> None:
     """Candidates and outside sets are sets of nodes."""
-    check_candidates(sets.candidates)
+    check_lists(sets.candidates)
     n, members = len(sets.candidates), sets.members
     require(not members.size or -1 <= members.min() <= members.max() < n, "a member is no node")
     ranked = np.sort(members, axis=1)

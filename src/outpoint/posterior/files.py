@@ -28,7 +28,7 @@ def summarize(posterior: Posterior) -> dict[str, Any]:
         "verdict": posterior.verdict,
         "round_trips": posterior.round_trips,
         "candidates": posterior.on_candidates,
-        "run_again": run_again(info, posterior.steps_per_chain),
+        "run_again": run_again(posterior),
     }
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from types import MappingProxyType
 from typing import Any
 
 from outpoint import __version__
@@ -17,10 +18,12 @@ class RunInfo:
 
     ``score_settings`` is the score as one would write it, ``knowledge`` that of
     ``Knowledge.as_dict``, ``options`` those of ``learn`` that differ from their defaults and decide
-    the result. ``path`` and ``reading`` are those of the data set, ``kinds`` its columns' kinds,
-    ``interventions`` the ``targets`` that were set together, with their number of rows ``n_rows``,
-    ``notes`` what reading the data had to assume and what the score makes of their units;
-    ``libraries`` has the versions of what computed the numbers.
+    the result, ``taken`` those that make a sampled run again as long as it became: its steps, with
+    the warm-up and the length it was planned for where they do not follow from them; it is empty
+    where no options do, as after an interruption. ``path`` and ``reading`` are those of the data
+    set, ``kinds`` its columns' kinds, ``interventions`` the ``targets`` that were set together,
+    with their number of rows ``n_rows``, ``notes`` what reading the data had to assume and what
+    the score makes of their units; ``libraries`` has the versions of what computed the numbers.
     """
 
     source: str
@@ -36,6 +39,7 @@ class RunInfo:
     score_settings: str = ""
     knowledge: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
+    taken: dict[str, int] = field(default_factory=dict)
     path: str | None = None
     reading: dict[str, Any] | None = None
     kinds: tuple[str, ...] = ()
@@ -74,7 +78,13 @@ class RunInfo:
 
 
 def make_info(
-    record: Mapping[str, Any], *, method: str, seed: int, options: dict[str, Any], seconds: float
+    record: Mapping[str, Any],
+    *,
+    method: str,
+    seed: int,
+    options: dict[str, Any],
+    seconds: float,
+    taken: Mapping[str, int] = MappingProxyType({}),
 ) -> RunInfo:
     """The record of a model (``Model.record``) with that of a run, made here and now."""
     return RunInfo(
@@ -82,6 +92,7 @@ def make_info(
         method=method,
         seed=seed,
         options=options,
+        taken=dict(taken),
         version=__version__,
         elapsed_seconds=seconds,
         libraries={name: version(name) for name in LIBRARIES},

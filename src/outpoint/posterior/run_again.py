@@ -3,13 +3,19 @@
 from typing import Any
 
 from outpoint.posterior.info import RunInfo
+from outpoint.posterior.posterior import Posterior
+
+LENGTH = ("steps", "time", "until_converged", "warmup")
+"""Options that say how long a run is to be, which ``RunInfo.taken`` knows better afterwards."""
 
 
-def run_again(info: RunInfo, n_steps: int | None = None) -> str:
+def run_again(posterior: Posterior) -> str:
     """Python that makes the run again; where it needs something of the user's, a comment says so.
 
-    A run that a clock has ended is made again with ``n_steps``, as many as its chains took.
+    Whatever has ended a run, a clock, its chains' agreement or a continuation, it is made again
+    with as many steps as it took.
     """
+    info = posterior.info
     options = {
         "score": _score(info),
         "method": repr(info.method),
@@ -22,15 +28,24 @@ def run_again(info: RunInfo, n_steps: int | None = None) -> str:
     lines = ["import outpoint as op"]
     if not info.score_settings:
         lines.append("# score: the score that the run was given")
-    given = dict(info.options)
-    if given.pop("time", None) is not None:
-        lines.append("# A clock has ended the run: as many steps, but not the same draws.")
-        given["steps"] = n_steps
+    lines += note_again(posterior)
+    given = info.options
+    if info.taken:
+        given = {name: given[name] for name in given if name not in LENGTH} | info.taken
     options |= {name: _written(name, value) for name, value in given.items()}
     options["seed"] = repr(info.seed)
     data = _data(info, lines)
     written = "".join(f"    {name}={value},\n" for name, value in options.items())
     return "\n".join(lines) + f"\npost = op.learn(\n    {data},\n{written})"
+
+
+def note_again(posterior: Posterior) -> list[str]:
+    """Says what else is made where the same cannot be: a comment, in Python and in a shell."""
+    if posterior.method == "exact" or posterior.info.taken:
+        return []
+    if not posterior.is_complete:
+        return ["# The run was interrupted: this makes the whole of it."]
+    return ["# The run was continued within a sweep: made in one go it has other draws."]
 
 
 def _score(info: RunInfo) -> str:

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
-from outpoint.errors import DataError, OptionError
+from outpoint.errors import DataError, OptionError, require
 from outpoint.exact.feasibility import MAX_NODES
 from outpoint.mcmc import SAMPLERS
 from outpoint.posterior import checks
-from outpoint.posterior.checks import ROUNDING, require
+from outpoint.posterior.checks import ROUNDING
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.exact import ExactPosterior
 from outpoint.posterior.fields import (
@@ -40,7 +40,7 @@ from outpoint.posterior.posterior import Posterior
 from outpoint.posterior.sampled import SampledPosterior
 from outpoint.posterior.sealed import Content, opened, write_sealed
 from outpoint.runs import ChainRecord, RunDirectory
-from outpoint.tables.parent_sets import ParentSets
+from outpoint.tables.parent_sets import ParentSets, check_lists
 
 FORMAT = 5
 KIND = "outpoint posterior"
@@ -277,7 +277,7 @@ def _exact(info: RunInfo, names: tuple[str, ...], content: Content) -> ExactPost
     content.sizes |= {"candidate": n - 1, "parent_set": 2 ** (n - 1)}
     parts: dict[str, Any] = content.read({**SOLUTION_FIELDS, **CANDIDATES})
     require(content.sizes["draw"], "there are no draws")
-    checks.check_candidates(parts["candidates"])
+    check_lists(parts["candidates"])
     checks.check_log_probabilities(parts["log_parent_sets"])
     for name in ("best_adjacency", "dags"):
         checks.check_matrices(parts[name], parts["candidates"])

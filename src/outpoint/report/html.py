@@ -102,7 +102,7 @@ def render_report(
         "grounds": list_grounds(posterior),
         "settings": list_settings(posterior),
         "columns": describe_columns(data),
-        "reproduce": command or run_again(posterior.info, posterior.steps_per_chain),
+        "reproduce": command or run_again(posterior),
         "diagnostics": summarize_diagnostics(posterior, diagnostics),
         "moves": summarize_moves(posterior),
         "heatmap": draw_heatmap(posterior),

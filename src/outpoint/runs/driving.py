@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.mcmc import SWEEP, Settings
+from outpoint.mcmc.ladder import early_ends
 from outpoint.progress import Progress, ProgressCallback
 from outpoint.runs.record import ChainRecord
 from outpoint.runs.teams import Team
@@ -75,13 +76,15 @@ def drive(
     try:
         while True:
             steps = [status.step for status in team.statuses]
-            if _has_warmed_up_long(budget, clock.seconds, team.n_warmup, steps):
+            are_level = max(steps) == min(steps)
+            if are_level and _ends_warm_up(budget, team.n_warmup, steps[0], clock.seconds, rate):
                 team.shorten_warm_up(steps[0])
             n_warmup = team.n_warmup
             step = min(steps) - n_warmup
-            reason = _is_over(team, settings, budget, step, clock.seconds, has_converged)
-            if reason:
-                break
+            if are_level:
+                reason = _is_over(team, settings, budget, step, clock.seconds, has_converged)
+                if reason:
+                    break
             target = _next_target(budget, n_warmup, max(steps), step, rate * team.round_seconds)
             begun = perf_counter()
             team.advance_to(target)
@@ -99,11 +102,13 @@ def drive(
     return Ending(reason, clock.seconds)
 
 
-def _has_warmed_up_long(budget: Budget, seconds: float, n_warmup: int, steps: list[int]) -> bool:
-    """Whether the warm-up has had its share of a limited time; all chains must be equally far."""
-    if budget.seconds is None or not max(steps) == min(steps) < n_warmup:
+def _ends_warm_up(budget: Budget, n_warmup: int, step: int, seconds: float, rate: float) -> bool:
+    """Whether to end the warm-up here, where it can end, lest it exceed its share of the time."""
+    ends = early_ends(n_warmup, SWEEP)
+    if budget.seconds is None or 0.0 in (seconds, rate) or step not in ends:
         return False
-    return seconds >= budget.seconds / WARMUP_SHARE
+    next_end = min(end for end in (*ends, n_warmup) if end > step)
+    return seconds + (next_end - step) / rate > budget.seconds / WARMUP_SHARE
 
 
 class _Clock:
@@ -149,11 +154,14 @@ def _next_target(
     if furthest > step + n_warmup:
         return furthest
     n_steps = max(FIRST_ROUND, int(steps_per_round))
-    target = (furthest + n_steps) // SWEEP * SWEEP
-    ends = [budget.steps] if budget.steps is not None else []
+    ends = [(furthest + n_steps) // SWEEP * SWEEP]
+    if budget.steps is not None:
+        ends.append(n_warmup + budget.steps)
     if budget.until_converged:
-        ends.append(budget.checks_after(step + 1))
-    return min([target, *(n_warmup + end for end in ends)])
+        ends.append(n_warmup + budget.checks_after(step + 1))
+    if budget.seconds is not None:
+        ends += [end for end in early_ends(n_warmup, SWEEP) if end > furthest]
+    return min(ends)
 
 
 def _progress(

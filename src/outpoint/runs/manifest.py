@@ -8,15 +8,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.errors import CheckpointError
+from outpoint.errors import CheckpointError, require
 from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
 from outpoint.runs.directory import RunDirectory
+from outpoint.tables.parent_sets import check_lists
 
 SCORES, START, CANDIDATES, HOTTEST = "scores", "start", "candidates", "hottest"
 STARTS = "starts"
 STOPPING, REQUEST = "stopping", "request"
 """What a saved run says about when it was to stop, which may change, and what was asked for when it
 began; the rest of it decides the draws."""
+
+FACTS = {
+    "data": str,
+    "method": str,
+    "structure prior": str,
+    "seed": int,
+    "max_parents": int,
+    STOPPING: dict,
+    REQUEST: dict,
+}
+"""Facts that a run is continued by, and their types."""
 
 WORDS = 60
 """Most characters of a fact in a sentence."""
@@ -62,7 +74,7 @@ def saved_facts(directory: RunDirectory) -> dict[str, Any] | None:
     if not path.exists():
         return None
     facts = read_checkpoint(path)[0]
-    if not {"seed", "data", "method", STOPPING, REQUEST} <= facts.keys():
+    if any(type(facts.get(name)) is not kind for name, kind in FACTS.items()):
         raise CheckpointError(f"{path} does not describe a run of outpoint.")
     return facts
 
@@ -70,7 +82,34 @@ def saved_facts(directory: RunDirectory) -> dict[str, Any] | None:
 def saved_arrays(directory: RunDirectory) -> dict[str, NDArray[Any]]:
     """The arrays of the run in ``directory``, none if there is no run."""
     path = directory.identity
-    return read_checkpoint(path)[1] if path.exists() else {}
+    if not path.exists():
+        return {}
+    arrays = read_checkpoint(path)[1]
+    try:
+        _check_arrays(**arrays)
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"{path} does not describe a run of outpoint ({error}).") from None
+    return arrays
+
+
+def _check_arrays(
+    *,
+    scores: NDArray[Any],
+    start: NDArray[Any],
+    candidates: NDArray[Any],
+    hottest: NDArray[Any],
+    starts: NDArray[Any],
+) -> None:
+    """What a table and the first states are made of; only the table knows which codes exist."""
+    require(candidates.ndim == 2 and candidates.dtype == np.int32, "its candidates are none")
+    check_lists(candidates)
+    n = len(candidates)
+    are_codes = start.dtype == starts.dtype == np.int32 and start.shape == (n,)
+    are_rows = starts.shape == (0,) or starts.shape[1:] == (n,)
+    require(are_codes and are_rows, "its first states are none")
+    require(scores.dtype == np.float64 and scores.shape == (n,), "its scores are none")
+    require(hottest.dtype == np.float64 and hottest.shape == (1,), "it has no hottest power")
+    require(0.0 <= hottest[0] < 1.0, "its hottest power is none")
 
 
 def refuse_changes(run: RunDirectory, saved: Mapping[str, Any], now: Mapping[str, Any]) -> None:

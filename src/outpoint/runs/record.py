@@ -29,6 +29,7 @@ class ChainRecord:
     those of the replicas, a single 1 if there is no ladder; ``swap_attempts`` and
     ``swap_accepted`` belong to neighbours. ``hot_log_weight`` and ``hot_spread`` are mean and
     standard deviation of the log weight of the hottest replica (0 if it is drawn afresh).
+    ``is_cut`` says that the draws depend on where the chain was interrupted (see ``mcmc.chain``).
     """
 
     codes: NDArray[np.int32]
@@ -52,6 +53,7 @@ class ChainRecord:
     hot_spread: float
     n_steps: int
     thin: int
+    is_cut: bool = False
 
     @property
     def n_draws(self) -> int:
@@ -121,6 +123,7 @@ def record_chain(chain: Chain, draws: KeptDags) -> ChainRecord:
         **_hot_end(ladder),
         n_steps=max(0, chain.step - chain.n_warmup),
         thin=chain.thin,
+        is_cut=chain.is_cut,
     )
 
 

@@ -1,14 +1,18 @@
 """One chain of a run: advanced to a step, its draws taken away, saved and loaded."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from math import inf
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from outpoint.errors import CheckpointError
+from outpoint.errors import CheckpointError, require
 from outpoint.mcmc import ROOM, SWEEP, Settings, make_chain
+from outpoint.mcmc.restoring import check_draws
 from outpoint.progress import ChainStatus
 from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
 from outpoint.runs.directory import RunDirectory
@@ -31,6 +35,7 @@ class ChainRunner:
     ) -> None:
         self._settings = settings
         self._index = index
+        self._view = view
         self._chain = make_chain(view, settings, index)
         self._directory = directory
         n_nodes = len(settings.start)
@@ -122,8 +127,23 @@ class ChainRunner:
         if header.get("chain") != self._index:
             raise CheckpointError(f"{self._path} belongs to another chain: remove it.")
         try:
-            self._chain.restore(arrays)
-            self._draws.restore(header["draws"])
-        except (KeyError, ValueError, TypeError, OSError) as error:
+            return self._restore(header, arrays)
+        except KeyError as error:
+            raise CheckpointError(f"{self._path} has no {error}.") from None
+        except (ValueError, TypeError, OverflowError, OSError) as error:
             raise CheckpointError(f"{self._path} does not fit this run ({error}).") from None
-        return float(header["seconds"])
+
+    def _restore(self, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> float:
+        """Take over what a checkpoint says, if it can be true; returns its seconds of sampling."""
+        assert isinstance(self._draws, FileDraws)
+        self._chain.restore(arrays)
+        known, seconds = header["draws"], header["seconds"]
+        require(isinstance(known, dict), "its draws are no numbers")
+        numbers = [known["thin"], known["count"], known["checksum"]]
+        require(all(type(number) is int for number in numbers), "its draws are no numbers")
+        require(known["thin"] == self._chain.thin, "its draws are thinned otherwise")
+        require(0 <= known["count"] < 2 * self._settings.n_draws, "it has too many draws")
+        require(type(seconds) in (int, float) and 0 <= seconds < inf, "it has no time")
+        self._draws.restore(known)
+        check_draws(self._view, self._draws.read())
+        return float(seconds)

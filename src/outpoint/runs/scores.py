@@ -30,6 +30,9 @@ def kept_scores(run: RunDirectory, digest: str) -> Families | None:
         header, arrays = read_checkpoint(run.scores)
         if header[DIGEST] != digest:
             return None
-        return Families(arrays["scores"], int(arrays["scored_parents"]), arrays["needed"])
-    except (CheckpointError, KeyError, TypeError):
+        scores, needed = arrays["scores"], arrays["needed"]
+        if not (np.isfinite(scores) | np.isneginf(scores)).all() or np.isnan(needed).any():
+            return None
+        return Families(scores, int(arrays["scored_parents"]), needed)
+    except (CheckpointError, KeyError, TypeError, ValueError):
         return None

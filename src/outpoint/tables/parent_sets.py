@@ -6,7 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.errors import require
+
 Codes = NDArray[np.int32]
+
+MOST_CANDIDATES = 31
+"""A mask over candidates is a positive number of 32 bits."""
 
 
 class ParentSets(NamedTuple):
@@ -54,3 +59,12 @@ class ParentSets(NamedTuple):
             for part in codes
         ]
         return ParentSets(self.candidates, self.members[kept]), renumbered
+
+
+def check_lists(candidates: NDArray[np.int32]) -> None:
+    """For each node some others, in no particular order."""
+    n, n_candidates = candidates.shape
+    require(1 <= n_candidates <= min(n - 1, MOST_CANDIDATES), "a node has too many candidates")
+    ranked = np.sort(np.column_stack([candidates, np.arange(n)]), axis=1)
+    require((np.diff(ranked, axis=1) > 0).all(), "candidates are not distinct other nodes")
+    require(ranked[:, 0].min() >= 0 and ranked[:, -1].max() < n, "a candidate is no node")

@@ -6,9 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.errors import require
 from outpoint.mcmc import mixes
-from outpoint.mcmc.chain import Chain, flatten
+from outpoint.mcmc.chain import Chain
 from outpoint.mcmc.order_chain import make_order_chain, run_order_chain, score_order
+from outpoint.mcmc.restoring import are_close, check_order
 from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.samplers.partition import partition_of
 from outpoint.mcmc.settings import Settings
@@ -25,12 +27,21 @@ class OrderChain(Chain):
         super().__init__(view, settings, start, rng)
         n = len(view.candidates)
         self._moves = mixes.cumulative(mixes.paper_order_mix(n), still=mixes.STILL_SHARE)
-        self._edge_thin = settings.edge_thin
         self._state = make_order_chain(partition_of(view, start).order, most_parents(view))
         score_order(view, self._state)
 
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
-        return flatten("chain", self._state)
+        return {name: getattr(self._state, name) for name in ("order", "position", "log_sum")}
+
+    def _check_state(self) -> None:
+        state = self._state
+        check_order(state.order)
+        is_inverse = np.array_equal(state.position[state.order], np.arange(len(state.order)))
+        require(is_inverse, "a node has another place in the order")
+        log_sum = state.log_sum.copy()
+        score_order(self._view, state)
+        require(are_close(log_sum, state.log_sum), "the weight of an order is another one")
+        state.log_sum[:] = log_sum
 
     def _run(self, first_step: int, n_steps: int, recording: bool) -> None:
         run_order_chain(

@@ -18,6 +18,7 @@ from outpoint.mcmc.partition import (
 )
 from outpoint.mcmc.partition_chain import Plan, make_workspace, run_partition_chain
 from outpoint.mcmc.replicas import make_ladder, make_replicas
+from outpoint.mcmc.restoring import check_ladder, check_replicas
 from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.settings import Settings
 from outpoint.mcmc.sums import INSIDE
@@ -53,6 +54,7 @@ class PartitionChain(Chain):
             thin=settings.thin,
             edge_thin=settings.edge_thin,
         )
+        self._hottest = 1.0
         self._rungs = make_ladder(np.ones(1))
         self._replicas = make_replicas(1, partition_of(view, start))
         self._work = make_workspace(view)
@@ -73,6 +75,10 @@ class PartitionChain(Chain):
 
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
         return flatten("replicas", self._replicas) | flatten("ladder", self._rungs)
+
+    def _check_state(self) -> None:
+        check_replicas(self._view, self._replicas)
+        check_ladder(self._rungs, self._hottest)
 
     def _run(self, first_step: int, n_steps: int, recording: bool) -> None:
         run_partition_chain(

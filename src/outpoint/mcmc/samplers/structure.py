@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.errors import require
 from outpoint.mcmc import mixes
-from outpoint.mcmc.chain import Chain, flatten
+from outpoint.mcmc.chain import Chain
+from outpoint.mcmc.restoring import check_codes, total_score
 from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.settings import Settings
 from outpoint.mcmc.structure_chain import (
@@ -33,13 +35,18 @@ class StructureChain(Chain):
     ) -> None:
         super().__init__(view, settings, start, rng)
         self._rev = rev
-        self._edge_thin = settings.edge_thin
         self._limits = (settings.max_parents, settings.edge_reversals)
         self._state = make_structure_chain(len(view.candidates), most_parents(view))
         start_structure_chain(view, self._state, start, *self._limits)
 
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
-        return flatten("chain", self._state)
+        return {"code": self._state.dag.code}
+
+    def _check_state(self) -> None:
+        codes = self._state.dag.code.copy()
+        check_codes(self._view, codes[None])
+        require(np.isfinite(total_score(self._view, codes)), "its DAG has no score")
+        start_structure_chain(self._view, self._state, codes, *self._limits)
 
     def _run(self, first_step: int, n_steps: int, recording: bool) -> None:
         run_structure_chain(

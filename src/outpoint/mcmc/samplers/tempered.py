@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.errors import require
 from outpoint.graphs.counting import partition_size_law
 from outpoint.mcmc.chain import SWEEP
 from outpoint.mcmc.ladder import (
@@ -38,6 +39,10 @@ ACCEPTED_PER_NODE = 0.5
 """Reversals that a tuned block should see accepted, per node."""
 
 
+LONGEST_BLOCK = 20
+"""Most reversals in a tuned block, per node."""
+
+
 class TemperedChain(PartitionChain):
     """A partition chain with tempered replicas."""
 
@@ -45,13 +50,12 @@ class TemperedChain(PartitionChain):
         self, view: TableView, settings: Settings, start: Codes, rng: np.random.Generator
     ) -> None:
         super().__init__(view, settings, start, rng)
-        self._tuning_steps = tuning_steps(settings.n_warmup, SWEEP)
         n = len(view.candidates)
         self._block = np.full(1, FIRST_BLOCK)
-        self._tuned_on = np.zeros(1, dtype=np.int64)
         if settings.hottest == 0.0 and every_partition_is_admissible(view):
             self._plan = self._plan._replace(fresh_sizes=partition_size_law(n))
         power = first_powers(settings.hottest)
+        self._hottest = float(power[-1])
         self._rungs = make_ladder(power)
         self._replicas = choose_replicas(self._replicas, np.zeros(len(power), dtype=np.int64))
         if settings.starts is not None:
@@ -64,34 +68,42 @@ class TemperedChain(PartitionChain):
         """The powers of the replicas, with what was counted on them."""
         return self._rungs
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether a sweep of the recorded part was taken in two calls; each of them is counted."""
+        n_sweeps = -(-(self.step - self.n_warmup) // SWEEP)
+        return self.step > self.n_warmup and self._rungs.moments[0, 0] != n_sweeps
+
     def _mix(self, view: TableView, moves: Any, rev: float) -> NDArray[np.float64]:
         if moves is None:
             moves = {"node_gibbs": float(SWEEP), "rev": 1.0}
         return super()._mix(view, moves, rev)
 
+    def _plan_tuning(self, n_warmup: int) -> list[int]:
+        return tuning_steps(n_warmup, SWEEP)
+
     def _tune(self) -> None:
-        n_sweeps = int(self._rungs.moments[0, 0])
-        if 2 * n_sweeps < self._tuned_on[0]:
-            return  # a warm-up that is cut short says less than the round before
-        self._tuned_on[0] = n_sweeps
         n = len(self._view.candidates)
         rate = (self.trace.accepted[REV] + 1.0) / (self.trace.attempts[REV] + 10.0)
-        self._block[0] = int(np.clip(ACCEPTED_PER_NODE * n / rate, 10, 20 * n))
+        self._block[0] = int(np.clip(ACCEPTED_PER_NODE * n / rate, 10, LONGEST_BLOCK * n))
         old = self._rungs
         new = space_powers(old.power, measure_barrier(old.rejection, old.attempts))
         self._replicas = choose_replicas(self._replicas, nearest_rungs(new, old.power))
         self._rungs = make_ladder(new)
 
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
-        own = {"block": self._block, "tuned_on": self._tuned_on}
-        return super()._state_arrays() | own
+        return super()._state_arrays() | {"block": self._block}
 
     def _fit(self, snapshot: Mapping[str, NDArray[Any]]) -> None:
-        n_replicas = len(snapshot["ladder.power"])
-        if not 2 <= n_replicas <= MOST_REPLICAS:
-            raise ValueError(f"{n_replicas} replicas")
+        n_replicas = snapshot["ladder.power"].size
+        require(2 <= n_replicas <= MOST_REPLICAS, f"{n_replicas} replicas")
         self._replicas = choose_replicas(self._replicas, np.zeros(n_replicas, dtype=np.int64))
         self._rungs = make_ladder(np.zeros(n_replicas))
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        longest = max(FIRST_BLOCK, LONGEST_BLOCK * len(self._view.candidates))
+        require(1 <= self._block[0] <= longest, "its blocks of reversals have no length")
 
     def _kernel_plan(self) -> Plan:
         return super()._kernel_plan()._replace(block=int(self._block[0]))

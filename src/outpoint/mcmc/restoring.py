@@ -1,0 +1,191 @@
+"""Whether a saved state is one that a chain can be in.
+
+A checkpoint may be damaged or made by somebody. Kernels look up tables by what is in a state and
+check nothing, so everything that they rely on is checked here, when a chain is restored. What is
+wrong raises a ValueError that says so.
+"""
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.errors import require
+from outpoint.kernels import kernel
+from outpoint.mcmc.dag import code_score, find_layers, make_dag, set_parents
+from outpoint.mcmc.partition import PartitionState
+from outpoint.mcmc.replicas import COMING_DOWN, NOWHERE, Ladder, Replicas
+from outpoint.mcmc.sums import INSIDE, log_tau
+from outpoint.mcmc.trace import EDGE_ROWS, OUTSIDE_ROWS, KeptDags, Trace
+from outpoint.tables.view import TableView, most_parents
+
+ROUNDING = 1e-6
+"""Relative difference that another order of summation, or another processor, may make."""
+
+MOST_STEPS = 1 << 53
+
+
+def check_counters(counters: NDArray[np.int64], n_warmup: int, thin: int) -> None:
+    """Steps, warm-up and thinning, of a chain that was planned with these two."""
+    require(counters.shape == (3,) and counters.dtype == np.int64, "its counters are none")
+    step, own_warmup, own_thin = counters.tolist()
+    require(0 <= step < MOST_STEPS, "its number of steps is impossible")
+    require(0 <= own_warmup <= n_warmup, "its warm-up is longer than planned")
+    factor, rest = divmod(own_thin, thin)
+    require(not rest and _is_power_of_two(factor), "its draws are thinned otherwise")
+    require(own_thin < MOST_STEPS, "its draws are thinned otherwise")
+
+
+def check_trace(view: TableView, trace: Trace, n_visits: int) -> None:
+    """What was counted in so many visits, and the best DAG."""
+    require(trace.n_edge_sums[0] == n_visits, "its edges were not counted as often as planned")
+    batch_size = 1
+    while n_visits > EDGE_ROWS * batch_size:
+        batch_size *= 2
+    require(trace.batch_size[0] == batch_size, "its batches have another size")
+    for sums, size in (
+        (trace.edge_sum, batch_size),
+        (trace.outside_sum, batch_size * EDGE_ROWS // OUTSIDE_ROWS),
+    ):
+        is_share = (sums >= 0.0) & (sums <= size * (1.0 + ROUNDING))
+        require(is_share.all(), "a probability of an edge is none")
+    check_tries(trace.accepted, trace.attempts)
+    check_codes(view, trace.best_code[None])
+    best = float(trace.best_log_score[0])
+    is_score = best == -np.inf or are_close(best, total_score(view, trace.best_code))
+    require(is_score, "the score of its best DAG is another one")
+
+
+def check_tries(accepted: NDArray[np.int64], attempts: NDArray[np.int64]) -> None:
+    """Successes among attempts."""
+    is_count = (accepted >= 0) & (accepted <= attempts)
+    require(is_count.all(), "more was accepted than tried")
+
+
+def check_codes(view: TableView, codes: NDArray[Any]) -> None:
+    """Parent sets (DAG, node) that exist, of graphs without cycles."""
+    first, last = view.outside.start[:-1], view.outside.start[1:]
+    is_inside = (codes >= 0) & (codes < view.dense.shape[1])
+    is_outside = (~codes >= first) & (~codes < last) & (codes < 0)
+    require((is_inside | is_outside).all(), "a parent set does not exist")
+    require(_are_acyclic(view, codes.astype(np.int64), most_parents(view)), "a graph has a cycle")
+
+
+def check_draws(view: TableView, draws: KeptDags) -> None:
+    """DAGs with finite scores, and weights of what they were drawn from."""
+    check_codes(view, draws.codes)
+    is_finite = np.isfinite(draws.log_score).all() and np.isfinite(draws.log_weight).all()
+    require(is_finite, "the score of a draw is none")
+
+
+def check_order(order: NDArray[np.int64]) -> None:
+    """All numbers from 0 on, each once."""
+    require(np.array_equal(np.sort(order), np.arange(len(order))), "an order is none")
+
+
+def check_replicas(view: TableView, replicas: Replicas) -> None:
+    """Every replica has a row of its own, with a partition that its nodes can be in."""
+    check_order(replicas.slot)
+    is_known = (replicas.trip >= NOWHERE) & (replicas.trip <= COMING_DOWN)
+    require(is_known.all(), "a walker is nowhere on its trip")
+    for row in range(len(replicas.slot)):
+        check_partition(view, PartitionState._make([array[row] for array in replicas.states]))
+
+
+def check_partition(view: TableView, state: PartitionState) -> None:
+    """Layers of nodes, what they hold, and the weights that follow from that."""
+    n, n_layers = len(state.order), int(state.n_layers[0])
+    require(1 <= n_layers <= n, "a partition has no layers")
+    check_order(state.order)
+    start = state.start[: n_layers + 1]
+    is_cut = start[0] == 0 and start[-1] == n and (np.diff(start) > 0).all()
+    require(is_cut and ((state.start >= 0) & (state.start <= n)).all(), "a layer is empty")
+    layer = np.repeat(np.arange(n_layers), np.diff(start))
+    require(np.array_equal(state.layer[state.order], layer), "a node is in another layer")
+    first, last = view.outside.start[:-1], view.outside.start[1:]
+    is_outside = (state.held >= first) & (state.held < last)
+    require((is_outside | (state.held == INSIDE)).all(), "a node holds no parent set of its own")
+    found = np.empty(n)
+    _score_partition(view, state.layer, state.held, found)
+    require(are_close(state.log_tau, found), "the weight of a partition is another one")
+
+
+def check_ladder(ladder: Ladder, hottest: float) -> None:
+    """Powers from 1 down to ``hottest``, and what was counted on them."""
+    power = ladder.power
+    is_falling = power[0] == 1.0 and power[-1] == hottest and (np.diff(power) <= 0.0).all()
+    require(is_falling, "its powers do not fall from 1 to the last one")
+    check_tries(ladder.accepted, ladder.attempts)
+    most = ladder.attempts * (1.0 + ROUNDING)
+    require(((ladder.rejection >= 0) & (ladder.rejection <= most)).all(), "a swap was never tried")
+    require(ladder.round_trips[0] >= 0, "a number of round trips is negative")
+    is_finite = np.isfinite(ladder.moments).all() and np.isfinite(ladder.origin).all()
+    require(is_finite and (ladder.moments[:, ::2] >= 0.0).all(), "a mean is none")
+
+
+def read_generator(content: NDArray[np.uint8], own: Any) -> dict[str, Any]:
+    """The state of a generator of random numbers of the same kind as ``own``."""
+    try:
+        state = json.loads(content.tobytes())
+    except RecursionError:
+        raise ValueError("its random numbers are none") from None
+    require(_has_form(state, own), "its random numbers are none")
+    known = state["state"]
+    in_range = all(0 <= number < 1 << 128 for number in known.values())
+    require(in_range and known["inc"] % 2 == 1, "its random numbers are none")
+    require(state["has_uint32"] in (0, 1), "its random numbers are none")
+    require(0 <= state["uinteger"] < 1 << 32, "its random numbers are none")
+    return dict(state)
+
+
+def _has_form(value: Any, own: Any) -> bool:
+    """Whether the same things are there: tables with the same names, equal texts, numbers."""
+    if isinstance(own, dict):
+        is_table = isinstance(value, dict) and value.keys() == own.keys()
+        return is_table and all(_has_form(value[name], part) for name, part in own.items())
+    if isinstance(own, str):
+        return bool(value == own)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def are_close(ours: Any, theirs: Any) -> bool:
+    """Whether finite numbers are the same but for rounding."""
+    is_finite = np.isfinite(ours).all() and np.isfinite(theirs).all()
+    return bool(is_finite and np.allclose(ours, theirs, rtol=ROUNDING, atol=ROUNDING))
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number >= 1 and number & (number - 1) == 0
+
+
+def total_score(view: TableView, codes: NDArray[Any]) -> float:
+    """The log score of a DAG whose parent sets exist."""
+    return float(_total_score(view, codes.astype(np.int64)))
+
+
+@kernel
+def _total_score(view, codes):
+    total = 0.0
+    for node in range(codes.size):
+        total += code_score(view, node, codes[node])
+    return total
+
+
+@kernel
+def _are_acyclic(view, codes, max_parents):
+    n = codes.shape[1]
+    dag = make_dag(n, max_parents)
+    layer = np.empty(n, dtype=np.int64)
+    for d in range(codes.shape[0]):
+        for node in range(n):
+            set_parents(view, dag, node, codes[d, node])
+        if find_layers(dag, layer) < 0:
+            return False
+    return True
+
+
+@kernel
+def _score_partition(view, layer, held, found):
+    for node in range(layer.size):
+        found[node] = log_tau(view, node, layer, layer[node], held[node])
