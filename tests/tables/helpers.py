@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.data import Dataset
-from outpoint.mcmc import sums
+from outpoint.mcmc.sums import INSIDE
 from outpoint.scores import CustomScore, Knowledge, build_prior
 from outpoint.tables import ScoreTable, build_table
 from outpoint.tables.view import TableView, view_table
 from tests.reference import log_sum_exp, subsets
+from tests.tables import compiled
 
 
 def node_names(n: int) -> tuple[str, ...]:
@@ -46,27 +47,29 @@ class Sums:
 
     def log_sum(self, child: int, allowed: Iterable[int]) -> float:
         """Over all sets within ``allowed``."""
-        return float(sums.log_sum_any(self.view, child, self.layers(child, allowed), self.LEVEL))
+        return float(
+            compiled.log_sum_any(self.view, child, self.layers(child, allowed), self.LEVEL)
+        )
 
     def log_with(self, child: int, member: int, allowed: Iterable[int]) -> float:
         """Over the sets within ``allowed`` that contain ``member``, which is allowed."""
         layer = self.layers(child, allowed)
-        return float(sums.log_sum_with(self.view, child, member, layer, self.LEVEL))
+        return float(compiled.log_sum_with(self.view, child, member, layer, self.LEVEL))
 
     def log_tau(self, child: int, allowed: Iterable[int], required: Iterable[int]) -> float:
         """Over the sets within ``allowed`` that meet ``required``: summed, or held one by one."""
         layer = self.layers(child, allowed, required)
         held = range(*self.view.outside.start[child : child + 2])
         return log_sum_exp(
-            sums.log_tau(self.view, child, layer, self.LEVEL, place)
-            for place in (sums.INSIDE, *held)
+            compiled.log_tau(self.view, child, layer, self.LEVEL, place)
+            for place in (INSIDE, *held)
         )
 
     def draw(self, child: int, allowed: Iterable[int], rng: np.random.Generator) -> tuple[int, ...]:
         """A set within ``allowed``."""
         layer = self.layers(child, allowed)
-        total = sums.log_sum_any(self.view, child, layer, self.LEVEL)
-        code = sums.sample_any(self.view, child, layer, self.LEVEL, total, rng)
+        total = compiled.log_sum_any(self.view, child, layer, self.LEVEL)
+        code = compiled.sample_any(self.view, child, layer, self.LEVEL, total, rng)
         return self.table.parent_sets.members_of(child, int(code))
 
     def draw_with(
@@ -74,8 +77,8 @@ class Sums:
     ) -> tuple[int, ...]:
         """A set within ``allowed`` that contains ``member``."""
         layer = self.layers(child, allowed)
-        total = sums.log_sum_with(self.view, child, member, layer, self.LEVEL)
-        code = sums.sample_with(self.view, child, member, layer, self.LEVEL, total, rng)
+        total = compiled.log_sum_with(self.view, child, member, layer, self.LEVEL)
+        code = compiled.sample_with(self.view, child, member, layer, self.LEVEL, total, rng)
         return self.table.parent_sets.members_of(child, int(code))
 
     def draw_meeting(
@@ -87,8 +90,8 @@ class Sums:
     ) -> tuple[int, ...]:
         """A set of candidates within ``allowed`` that meets ``required``."""
         layer = self.layers(child, allowed, required)
-        total = sums.log_inside(self.view, child, layer, self.LEVEL)
-        code = sums.sample_meeting(self.view, child, layer, self.LEVEL, total, rng)
+        total = compiled.log_inside(self.view, child, layer, self.LEVEL)
+        code = compiled.sample_meeting(self.view, child, layer, self.LEVEL, total, rng)
         return self.table.parent_sets.members_of(child, int(code))
 
 
