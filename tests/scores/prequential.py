@@ -8,27 +8,8 @@ from collections.abc import Sequence
 from math import fsum, inf, log, prod
 
 import numpy as np
-from scipy import stats
 
-
-def log_prediction_of_gaussian_rows(
-    rows: np.ndarray, alpha: float, t: float, alpha_mu: float
-) -> float:
-    """Rows of l columns with a normal-Wishart prior: predictions are multivariate t."""
-    size = rows.shape[1]
-    if size == 0:
-        return 0.0
-    mean, weight, matrix = np.zeros(size), alpha_mu, t * np.eye(size)
-    terms = []
-    for x in rows:
-        freedom = alpha - size + 1
-        shape = matrix * (weight + 1) / (weight * freedom)
-        terms.append(float(stats.multivariate_t.logpdf(x, mean, shape, freedom)))
-        gap = x - mean
-        matrix = matrix + weight / (weight + 1) * np.outer(gap, gap)
-        mean = mean + gap / (weight + 1)
-        weight, alpha = weight + 1, alpha + 1
-    return fsum(terms)
+from tests.reference import gaussian_log_likelihood
 
 
 def predict_gaussian(
@@ -46,7 +27,7 @@ def predict_gaussian(
     for family in ([*parents, child], list(parents)):
         own = np.hstack([np.zeros((len(rows), 0)), *(columns[u] for u in family)])[rows]
         freedom = alpha_w - n_columns + own.shape[1]
-        logs.append(log_prediction_of_gaussian_rows(own, freedom, t, alpha_mu))
+        logs.append(gaussian_log_likelihood(own, alpha_mu, freedom, t * np.eye(own.shape[1])))
     return logs[0] - logs[1]
 
 

@@ -32,6 +32,10 @@ from outpoint.scores.interventions import score_observed
 
 LARGE = 1e100
 """Products of larger numbers may overflow."""
+FEW = 6
+"""States with so many rows are scored in the space of rows."""
+MODERATE = 1e6
+"""Squares up to this many times t leave digits for the pivots in the space of rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,10 +93,12 @@ class ConditionalScorer(SetScorer):
             prior.scale(n_continuous, "continuous columns"),
         )
         with np.errstate(over="ignore"):
-            if not np.isfinite((self._columns**2).sum()):
+            squares = self._columns**2
+            if not np.isfinite(squares.sum()):
                 raise DataError(
                     "the values are too large for ConditionalGaussian: rescale the columns first."
                 )
+        self._few = FEW if squares.max(initial=0.0) <= MODERATE * self._prior[2] else 1
         for array in (self._columns, self._codes, self._cardinalities):
             array.flags.writeable = False
 
@@ -110,6 +116,7 @@ class ConditionalScorer(SetScorer):
             self._codes,
             self._cardinalities,
             self._prior,
+            self._few,
             self._sample_size,
             sets[ranked],
             scores,
@@ -144,7 +151,7 @@ class ConditionalScorer(SetScorer):
 
 
 @kernel
-def _add_sets(columns, codes, cardinalities, prior, sample_size, sets, out):
+def _add_sets(columns, codes, cardinalities, prior, few, sample_size, sets, out):
     """Add H of each of ``sets``, in colex order with the categorical members last, to ``out``."""
     n_continuous = columns.shape[0]
     n_obs = columns.shape[1]
@@ -168,7 +175,7 @@ def _add_sets(columns, codes, cardinalities, prior, sample_size, sets, out):
                 out[i] += tables
         if n_inside > 0:
             _add_regressions(
-                columns, rows, first, prior, sets[begin:end, :n_inside], out[begin:end]
+                columns, rows, first, prior, few, sets[begin:end, :n_inside], out[begin:end]
             )
         begin = end
 
@@ -229,43 +236,31 @@ def _dirichlet(first, cell, sample_size):
 
 
 @kernel
-def _add_regressions(columns, rows, first, prior, sets, out):
+def _add_regressions(columns, rows, first, prior, few, sets, out):
     """Add the sum over states d of F_d of ``sets``, continuous columns, to ``out``."""
     alpha_mu, freedom, t = prior
     size = sets.shape[1]
     used, members = _compress(sets, columns.shape[0])
     n_used = used.size
+    counts = np.diff(first)
+    for count in range(1, few + 1):
+        starts = first[:-1][counts == count]
+        if starts.size > 0:
+            _add_small_states(columns[used], rows, starts, count, prior, members, out)
     own = np.arange(n_used + 1)
     scatter = np.zeros((n_used, n_used))
     shift = np.empty(n_used)
     weights = np.zeros(size + 1)
-    constants = weights
-    centred = np.empty((n_used, np.diff(first).max()))
-    single = np.empty((n_used, first.size - 1))
-    n_single = 0
-    known_for = -1
-    for d in range(first.size - 1):
-        count = first[d + 1] - first[d]
+    centred = np.empty((n_used, counts.max()))
+    for d in np.flatnonzero(counts > few):
+        count = counts[d]
         for i in range(n_used):
             for k in range(count):
                 centred[i, k] = columns[used[i], rows[first[d] + k]]
-        if count == 1:
-            for i in range(n_used):
-                single[i, n_single] = centred[i, 0] * centred[i, 0]
-            n_single += 1
-            continue
         _fill_posterior(centred, count, alpha_mu, t, size == 1, scatter, shift)
-        if count != known_for:
-            constants = size_constants(size, count, alpha_mu, freedom, t)
-            weights[size] = (freedom + size + count) / 2.0
-            known_for = count
+        constants = size_constants(size, count, alpha_mu, freedom, t)
+        weights[size] = (freedom + size + count) / 2.0
         add_log_likelihoods(scatter, shift, t, own, weights, constants, members, out, 0, out.size)
-    if n_single > 0:
-        single *= alpha_mu / (alpha_mu + 1.0) / t
-        constants = size_constants(size, 1, alpha_mu, freedom, t)
-        weight = (freedom + size + 1.0) / 2.0
-        constant = n_single * (constants[size] - weight * size * log(t))
-        _add_single_rows(single, n_single, constant, weight, members, out)
 
 
 @kernel
@@ -288,15 +283,22 @@ def _fill_posterior(values, count, alpha_mu, t, only_diagonal, scatter, shift):
 
 
 @kernel
-def _add_single_rows(squares, n_rows, constant, weight, members, out):
-    """Add F of states with one row x: log det R[X] = |X| log t + log(1 + c x[X]' x[X] / t).
+def _add_small_states(columns, rows, starts, count, prior, members, out):
+    """Add F of the states with ``count`` rows, those from ``starts`` on.
 
-    ``squares`` (column, row) are those of x times c / t. Logarithms of products are taken, a few
-    rows at a time; sums over members are shared like factors in ``add_log_likelihoods``.
+    With Z the coordinates of :func:`_rotate`, det R[X] = t^|X| det(I + Z[X] Z[X]' / t), a matrix of
+    few rows that is a sum over the columns X. Sums are shared between sets like factors in
+    ``add_log_likelihoods``; the lower triangle's entries of all states stand side by side.
     """
-    size = members.shape[1]
-    sums = np.zeros((size + 1, n_rows))
-    sums[size] = 1.0
+    alpha_mu, freedom, t = prior
+    size, n_states = members.shape[1], starts.size
+    n_entries = count * (count + 1) // 2
+    products = _rotate(columns, rows, starts, count, alpha_mu, t)
+    sums = np.zeros((size + 1, n_entries, n_states))
+    for a in range(count):
+        sums[size, a * (a + 3) // 2] = 1.0
+    weight = (freedom + size + count) / 2.0
+    constant = size_constants(size, count, alpha_mu, freedom, t)[size] - weight * size * log(t)
     for row in range(members.shape[0]):
         fresh = size - 1
         if row > 0:
@@ -304,15 +306,58 @@ def _add_single_rows(squares, n_rows, constant, weight, members, out):
                 fresh -= 1
         for i in range(fresh, -1, -1):
             column = members[row, i]
-            for k in range(n_rows):
-                sums[i, k] = sums[i + 1, k] + squares[column, k]
-        total, product = 0.0, 1.0
-        for k in range(n_rows):
-            if product > LARGE or sums[0, k] > LARGE:
+            for e in range(n_entries):
+                for k in range(n_states):
+                    sums[i, e, k] = sums[i + 1, e, k] + products[column, e, k]
+        out[row] += n_states * constant - weight * _log_determinants(sums[0], count)
+
+
+@kernel
+def _rotate(columns, rows, starts, count, alpha_mu, t):
+    """Products of coordinates Z / sqrt(t), (column, entry of the lower triangle, state).
+
+    The first coordinate is the mean times sqrt(c), the others are orthonormal contrasts: each row
+    against the mean of those before it.
+    """
+    z = np.empty(count)
+    products = np.empty((columns.shape[0], count * (count + 1) // 2, starts.size))
+    for i in range(columns.shape[0]):
+        for k in range(starts.size):
+            mean = 0.0
+            for a in range(count):
+                gap = columns[i, rows[starts[k] + a]] - mean
+                z[a] = np.sqrt(a / (a + 1.0)) * gap
+                mean += gap / (a + 1.0)
+            z[0] = np.sqrt(alpha_mu * count / (alpha_mu + count)) * mean
+            e = 0
+            for a in range(count):
+                for b in range(a + 1):
+                    products[i, e, k] = z[a] * z[b] / t
+                    e += 1
+    return products
+
+
+@kernel
+def _log_determinants(matrices, count):
+    """Sum of log det of I + something positive, (entry, state); the pivots take their places.
+
+    No pivot can be below 1. Logarithms of products are taken, a few pivots at a time.
+    """
+    total, product = 0.0, 1.0
+    for a in range(count):
+        pivot = matrices[a * (a + 3) // 2]
+        for b in range(a + 1, count):
+            left = matrices[b * (b + 1) // 2 + a]
+            for c in range(a + 1, b + 1):
+                above, entry = matrices[c * (c + 1) // 2 + a], matrices[b * (b + 1) // 2 + c]
+                for k in range(pivot.size):
+                    entry[k] -= left[k] * above[k] / pivot[k]
+        for k in range(pivot.size):
+            if product > LARGE or pivot[k] > LARGE:
                 total += log(product)
                 product = 1.0
-            product *= sums[0, k]
-        out[row] += constant - weight * (total + log(product))
+            product *= max(pivot[k], 1.0)
+    return total + log(product)
 
 
 @kernel
