@@ -1,9 +1,13 @@
 """What every run of the tests does, however started: current kernels, long tests on request."""
 
+from collections import Counter
+from pathlib import PurePath
+from typing import Any
+
 import pytest
 from tests.kernel_cache import compile_common, forget_stale
 
-LONG = "long: left to ./dev test --all"
+LONG = "left to --all"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,3 +38,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("long") is not None:
             item.add_marker(pytest.mark.skip(reason=LONG))
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """Long tests that are not run have a category of their own, apart from other skips."""
+    if report.skipped and isinstance(report.longrepr, tuple) and LONG in report.longrepr[2]:
+        return LONG, "l", LONG.upper()
+    return None
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    left = Counter(
+        PurePath(report.nodeid.partition("::")[0])
+        for report in terminalreporter.stats.get(LONG, [])
+    )
+    if left:
+        terminalreporter.section(f"{left.total()} long tests left to ./dev test --all")
+        for folder in sorted({path.parent for path in left}):
+            files = {path.stem: n for path, n in sorted(left.items()) if path.parent == folder}
+            listed = ", ".join(f"{name} {n}" for name, n in files.items())
+            terminalreporter.write_line(f"{folder}: {listed}")

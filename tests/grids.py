@@ -1,10 +1,18 @@
 """Grids of cases of which a few are always tested, and all of them in the long set."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any
 
 import pytest
+
+
+def first(values: Iterable[Any], n: int = 1) -> list[Any]:
+    """The first ``n`` values, and the others marked long."""
+    return [
+        pytest.param(value, marks=pytest.mark.long if place >= n else ())
+        for place, value in enumerate(values)
+    ]
 
 
 def covering(*axes: Sequence[Any]) -> list[Any]:

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 from outpoint.cli import app
 from tests.cli.conftest import COLOURS
+from tests.figures import leave_out_figures
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -70,6 +71,7 @@ def check_output(stated: str, printed: str) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    leave_out_figures(monkeypatch)
     for variable in COLOURS:
         monkeypatch.delenv(variable, raising=False)
     namespace: dict[str, object] = {}

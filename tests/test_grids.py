@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.grids import covering
+from tests.grids import covering, first
 
 
 @pytest.mark.parametrize("axes", [("abc", "xy"), ("ab", "xyz"), ("abcd", "xy", "123"), ("a", "x")])
@@ -15,3 +15,9 @@ def test_covering(axes: tuple[str, ...]) -> None:
     always = [case.values for case in grid if not case.marks]
     assert len(always) == max(map(len, axes))
     assert [set(values) for values in zip(*always, strict=True)] == [set(axis) for axis in axes]
+
+
+def test_first() -> None:
+    cases = first({"a": 1, "b": 2, "c": 3}, 2)
+    assert [case.values for case in cases] == [("a",), ("b",), ("c",)]
+    assert [bool(case.marks) for case in cases] == [False, False, True]

@@ -5,6 +5,7 @@ import pytest
 
 from outpoint.report.answers import list_dags
 from outpoint.report.scenes import NEAR
+from tests.grids import covering
 from tests.report.posteriors import HOSTILE, exact, fabricated, sampled
 
 
@@ -42,8 +43,7 @@ POSTERIORS = {
 }
 
 
-@pytest.mark.parametrize("width", [1400, 360])
-@pytest.mark.parametrize("kind", list(POSTERIORS))
+@pytest.mark.parametrize(("kind", "width"), covering(list(POSTERIORS), [1400, 360]))
 def test_nothing_is_clipped(open_report, driver, kind, width):
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)

@@ -15,6 +15,7 @@ import pytest
 
 import outpoint as op
 from outpoint.cli import main
+from tests.figures import leave_out_figures
 
 COLOURS = ("FORCE_COLOR", "PY_COLORS", "TTY_COMPATIBLE", "GITHUB_ACTIONS", "CLICOLOR_FORCE")
 """Variables that can make a pipe look like a terminal."""
@@ -41,6 +42,11 @@ class Outcome:
 
 
 Run = Callable[..., Outcome]
+
+
+@pytest.fixture(autouse=True)
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_out_figures(monkeypatch)
 
 
 @pytest.fixture

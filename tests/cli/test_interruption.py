@@ -17,7 +17,7 @@ from outpoint.runs import Progress
 from tests.cli.conftest import Run, table
 from tests.runs.problems import differing, environment
 
-WORDS = ["learn", "data.csv", "--method", "partition", "--steps", "2000000", "--draws", "2000"]
+WORDS = ["learn", "data.csv", "--method", "partition", "--steps", "800000", "--draws", "2000"]
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_interrupted_and_continued(place: Path, number: signal.Signals) -> None:
     """No seed is given: the run remembers its own."""
     words = [*WORDS, "--out", "my run"]
     draws = "my run/checkpoint/chain-0.draws-*"
-    code, errors = interrupt(words, place, number, draws, seconds=0.3)
+    code, errors = interrupt(words, place, number, draws, seconds=0.05)
     assert code == 130
     command = resume_command(errors)
     assert "--resume" in command
@@ -120,7 +120,7 @@ def test_worker_processes(place: Path) -> None:
     """A terminal sends Ctrl-C to the workers too."""
     words = [*WORDS, "--out", "run", "--engine", "dask", "--seed", "3"]
     draws = "run/checkpoint/chain-0.draws-*"
-    code, errors = interrupt(words, place, signal.SIGINT, draws, seconds=1.0)
+    code, errors = interrupt(words, place, signal.SIGINT, draws, seconds=0.05)
     assert code == 130
     done = shell(resume_command(errors), place)
     assert done.returncode == 0, done.stderr

@@ -244,15 +244,19 @@ def count_placements(view, start, node, power, n_draws, rng, table, counts, weig
     return fine
 
 
-@numba.njit
-def count_swaps(view, replicas, ladder, parity, n_draws, rng, counts, swap=swap_replicas):
+@numba.njit(cache=True)
+def count_swaps(view, replicas, ladder, parity, n_draws, rng, counts):
     """Swap steps from the same slots; counts[r] are the swaps of r and r + 1."""
     slot = replicas.slot.copy()
     for _ in range(n_draws):
-        replicas.slot[:] = slot
-        swap(view, replicas, ladder, parity, rng)
-        for r in range(slot.size - 1):
-            counts[r] += replicas.slot[r] == slot[r + 1] and replicas.slot[r + 1] == slot[r]
+        swap_replicas(view, replicas, ladder, parity, rng)
+        count_and_put_back(slot, replicas, counts)
+
+
+@numba.njit(cache=True)
+def count_and_put_back(slot, replicas, counts):
+    for r in range(slot.size - 1):
+        counts[r] += replicas.slot[r] == slot[r + 1] and replicas.slot[r + 1] == slot[r]
     replicas.slot[:] = slot
 
 

@@ -1,5 +1,6 @@
 """Ladders with known mistakes, each of which the checks of the other files must reject."""
 
+from functools import partial
 from itertools import pairwise
 
 import numba
@@ -8,7 +9,6 @@ import pytest
 
 from outpoint.graphs.counting import partition_size_law
 from outpoint.mcmc.metropolis import accepts
-from outpoint.mcmc.replicas import swap_replicas
 from tests.mcmc.chains import Chain, Recipe
 from tests.mcmc.laws import (
     Floats,
@@ -19,7 +19,7 @@ from tests.mcmc.laws import (
     product_law,
     swap_matrix,
 )
-from tests.mcmc.loops import code_table, count_fresh
+from tests.mcmc.loops import code_table, count_and_put_back, count_fresh, count_swaps
 from tests.mcmc.targets import target
 from tests.mcmc.test_ladder_law import (
     check_compiled_sweeps,
@@ -114,29 +114,40 @@ def swap_that_leaves_slots(view, replicas, ladder, parity, rng):
     replicas.slot[:] = before
 
 
+@numba.njit(cache=True)
+def count_other_swaps(mistake, view, replicas, ladder, parity, n_draws, rng, counts):
+    """One loop for all mistakes, of which 0 is none: a loop that takes a kernel is not cached."""
+    slot = replicas.slot.copy()
+    for _ in range(n_draws):
+        if mistake == 0:
+            swap_rightly(view, replicas, ladder, parity, rng)
+        elif mistake == 1:
+            swap_without_the_difference(view, replicas, ladder, parity, rng)
+        elif mistake == 2:
+            swap_with_the_wrong_sign(view, replicas, ladder, parity, rng)
+        elif mistake == 3:
+            swap_forgetting_slots(view, replicas, ladder, parity, rng)
+        else:
+            swap_that_leaves_slots(view, replicas, ladder, parity, rng)
+        count_and_put_back(slot, replicas, counts)
+
+
+MISTAKES = ["no difference", "wrong sign", "slots forgotten", "slots left"]
 SLOTS = [(0, 1), (1, 0)]
 
 
-@pytest.mark.parametrize("swap", [swap_replicas, swap_rightly])
-def test_the_check_itself_accepts_right_swaps(swap):
+@pytest.mark.parametrize("count", [count_swaps, partial(count_other_swaps, 0)])
+def test_the_check_itself_accepts_right_swaps(count):
     for slot in SLOTS:
-        check_swaps(target("random", 3), (1.0, 0.5), slot, swap)
+        check_swaps(target("random", 3), (1.0, 0.5), slot, count)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        swap_without_the_difference,
-        swap_with_the_wrong_sign,
-        swap_forgetting_slots,
-        swap_that_leaves_slots,
-    ],
-)
-def test_wrong_compiled_swaps(wrong):
+@pytest.mark.parametrize("mistake", range(1, len(MISTAKES) + 1), ids=MISTAKES)
+def test_wrong_compiled_swaps(mistake):
     caught = 0
     for slot in SLOTS:
         try:
-            check_swaps(target("random", 3), (1.0, 0.5), slot, wrong)
+            check_swaps(target("random", 3), (1.0, 0.5), slot, partial(count_other_swaps, mistake))
         except AssertionError:
             caught += 1
     assert caught

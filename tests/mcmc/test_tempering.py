@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from outpoint.mcmc.replicas import Replicas, make_ladder, make_replicas, swap_replicas
+from outpoint.mcmc.replicas import Replicas, make_ladder, make_replicas
 from tests.mcmc.chains import Chain, Recipe
 from tests.mcmc.laws import (
     Target,
@@ -24,7 +24,7 @@ from tests.mcmc.loops import count_swaps, scored_state
 from tests.mcmc.targets import NAMES, target
 
 FALSE_ALARM = 1e-6
-Swap = Callable[..., Any]
+Count = Callable[..., Any]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -47,7 +47,7 @@ def two_replicas(problem: Target, a: int, b: int) -> Replicas:
 
 
 def check_swaps(
-    problem: Target, powers: tuple[float, float], slot: tuple[int, int], swap: Swap = swap_replicas
+    problem: Target, powers: tuple[float, float], slot: tuple[int, int], count: Count = count_swaps
 ) -> None:
     """Swaps from all pairs of states against the declared probabilities."""
     rng = np.random.default_rng(3)
@@ -58,7 +58,7 @@ def check_swaps(
             replicas = two_replicas(problem, *((a, b) if slot == (0, 1) else (b, a)))
             replicas.slot[:] = slot
             ladder, counts = make_ladder(np.array(powers)), np.zeros(1, dtype=np.int64)
-            count_swaps(problem.view, replicas, ladder, 0, n_draws, rng, counts, swap)
+            count(problem.view, replicas, ladder, 0, n_draws, rng, counts)
             accepted = swap_probability(problem, powers, a, b)
             law = np.array([1.0 - accepted, accepted])
             seen = np.array([n_draws - counts[0], counts[0]])

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.figures import leave_out_figures
 from tests.runs.problems import use_short_rounds
 
 
@@ -12,6 +13,11 @@ from tests.runs.problems import use_short_rounds
 def short_rounds(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     use_short_rounds(monkeypatch)
     return monkeypatch
+
+
+@pytest.fixture(autouse=True)
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_out_figures(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

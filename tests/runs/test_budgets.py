@@ -17,6 +17,7 @@ from outpoint.runs import ChainRecord, Progress
 from outpoint.runs.draws import FileDraws, MemoryDraws
 from outpoint.runs.driving import Budget
 from outpoint.sampling import SamplingOptions, parse_seconds
+from tests.grids import covering
 from tests.runs.problems import (
     NUMBERS,
     USUAL_STEPS,
@@ -233,8 +234,9 @@ def test_a_higher_limit_continues_the_run(tmp_path: Path, short_rounds: pytest.M
 # Draws
 
 
-@pytest.mark.parametrize("draws", [1, 7, 45, 499, 1000])
-@pytest.mark.parametrize("steps", [500, 1000, 2000, 2020, 5000, 16000])
+@pytest.mark.parametrize(
+    ("steps", "draws"), covering([500, 1000, 2000, 2020, 5000, 16000], [1, 7, 45, 499, 1000])
+)
 def test_draws_of_a_run_of_unknown_length(
     steps: int, draws: int, short_rounds: pytest.MonkeyPatch
 ) -> None:

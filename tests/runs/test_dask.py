@@ -24,6 +24,7 @@ from outpoint.runs.dask import dask_executor
 from outpoint.scores import build_prior
 from outpoint.tables import build_table
 from outpoint.tables.view import open_view, save_view, view_table
+from tests import grids
 from tests.runs.problems import (
     NUMBERS,
     Stopwatch,
@@ -65,7 +66,7 @@ def test_same_files(case: str, engine: dict[str, Any], tmp_path: Path) -> None:
     assert differing(tmp_path / "threads", tmp_path / "dask") == []
 
 
-@pytest.mark.parametrize("first", ["threads", "dask"])
+@pytest.mark.parametrize("first", grids.first(["threads", "dask"]))
 def test_one_engine_continues_what_the_other_began(
     first: str, engine: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -77,7 +78,7 @@ def test_one_engine_continues_what_the_other_began(
     assert differing(tmp_path / "whole", tmp_path / "run") == []
 
 
-@pytest.mark.parametrize("first", ["threads", "dask"])
+@pytest.mark.parametrize("first", grids.first(["threads", "dask"]))
 def test_ladders_tuned_by_both_engines(
     first: str, engine: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

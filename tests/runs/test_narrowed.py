@@ -9,6 +9,7 @@ import pytest
 import outpoint as op
 from outpoint.narrowing import Narrowed
 from outpoint.runs import CANDIDATES, HOTTEST, START, RunDirectory, saved_arrays
+from tests.grids import covering
 from tests.runs.problems import differing, interrupt, learn, same_draws
 
 NARROW: dict[str, Any] = {"n_candidates": 2, "steps": 3000}
@@ -22,11 +23,11 @@ def kept(out: Path) -> dict[str, np.ndarray]:
     return saved_arrays(RunDirectory(out))
 
 
-@pytest.mark.parametrize("options", [NARROW, GIVEN], ids=["by gains", "given"])
-@pytest.mark.parametrize("step", [200, 1500, 2400])
+@pytest.mark.parametrize(("step", "kind"), covering([200, 1500, 2400], ["by gains", "given"]))
 def test_resumed_bit_for_bit(
-    step: int, options: dict[str, Any], tmp_path: Path, short_rounds: pytest.MonkeyPatch
+    step: int, kind: str, tmp_path: Path, short_rounds: pytest.MonkeyPatch
 ) -> None:
+    options = NARROW if kind == "by gains" else GIVEN
     whole = learn("mcmc", tmp_path / "whole", **options)
     assert whole.outside_shares.max() > 0
     interrupt("mcmc", tmp_path / "run", step, **options)

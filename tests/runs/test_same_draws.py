@@ -11,6 +11,7 @@ import pytest
 import outpoint as op
 from outpoint.runs import ChainRecord
 from outpoint.runs.runner import ChainRunner
+from tests.grids import first
 from tests.runs.broken import random_pieces
 from tests.runs.problems import (
     CASES,
@@ -25,8 +26,11 @@ from tests.runs.problems import (
     use_short_rounds,
 )
 
+LONGER = ("order until converged", "structure until converged")
+SHORTER = [pytest.param(case, marks=pytest.mark.long if case in LONGER else ()) for case in CASES]
 
-@pytest.mark.parametrize("case", CASES)
+
+@pytest.mark.parametrize("case", SHORTER)
 def test_threads_rounds_and_pieces(case: str, tmp_path: Path) -> None:
     """In memory and on disk, with pieces of one sweep, of random length, and as long as can be."""
     runs = []
@@ -52,13 +56,7 @@ def _other_seed(case: str) -> op.Posterior:
         return learn(case, seed=77, resume=False)
 
 
-LONGER = ("order until converged", "structure until converged")
-
-
-@pytest.mark.parametrize(
-    "case",
-    [pytest.param(case, marks=pytest.mark.long if case in LONGER else ()) for case in CASES],
-)
+@pytest.mark.parametrize("case", SHORTER)
 def test_interrupted_and_continued(
     case: str, tmp_path: Path, short_rounds: pytest.MonkeyPatch
 ) -> None:
@@ -70,12 +68,7 @@ def test_interrupted_and_continued(
 
 
 @pytest.mark.parametrize(
-    "case",
-    [
-        "mcmc until converged",
-        pytest.param("mcmc", marks=pytest.mark.long),
-        pytest.param("structure until converged", marks=pytest.mark.long),
-    ],
+    "case", first(["mcmc until converged", "mcmc", "structure until converged"])
 )
 def test_continued_with_unequal_chains(
     case: str, tmp_path: Path, short_rounds: pytest.MonkeyPatch

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from outpoint import signals
+from tests.grids import covering, first
 from tests.runs.problems import differing, learn, python
 
 NUMBERS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -46,7 +47,7 @@ def default(number: int) -> Any:
 
 
 @pytest.mark.attack("a signal, in Python", "saved, continues to the same bytes")
-@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("number", first(NUMBERS))
 def test_in_python(number: int, tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> None:
     learn("mcmc", tmp_path / "whole")
     with arranged(number, default(number)):
@@ -101,8 +102,7 @@ def lose_a_signal(number: int) -> None:
 
 
 @pytest.mark.attack("a signal while Python collects garbage", "heeded all the same")
-@pytest.mark.parametrize("number", NUMBERS)
-@pytest.mark.parametrize("is_remembered", [True, False])
+@pytest.mark.parametrize(("number", "is_remembered"), covering(NUMBERS, [True, False]))
 def test_a_lost_exception(
     number: int,
     is_remembered: bool,

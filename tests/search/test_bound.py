@@ -15,6 +15,7 @@ from outpoint.search import bound, search_dags
 from outpoint.search.bound import bound_miss_probability, count_orders
 from outpoint.tables import ScoreTable, build_table
 from outpoint.tables.best import tie_tolerance
+from tests.grids import covering
 from tests.tables.helpers import random_table
 
 
@@ -131,19 +132,15 @@ def excess_of_misses(
 Z = 3.1
 
 
-@pytest.mark.parametrize("kind", ["random", "data"])
-@pytest.mark.parametrize(("n_runs", "n_steps"), [(3, 50), (6, 50)])
-def test_misses_are_rarer_than_the_bound_over_orders(kind: str, n_runs: int, n_steps: int) -> None:
-    excess, error = excess_of_misses(kind, "order", n_runs, n_steps)
+@pytest.mark.parametrize(("kind", "n_runs"), covering(["random", "data"], [3, 6]))
+def test_misses_are_rarer_than_the_bound_over_orders(kind: str, n_runs: int) -> None:
+    excess, error = excess_of_misses(kind, "order", n_runs, 50)
     assert excess < Z * error
 
 
-@pytest.mark.parametrize("kind", ["random", "data"])
-@pytest.mark.parametrize(("n_runs", "n_steps"), [(8, 200), (8, 600)])
-def test_misses_are_rarer_than_the_bound_over_partitions(
-    kind: str, n_runs: int, n_steps: int
-) -> None:
-    excess, error = excess_of_misses(kind, "partition", n_runs, n_steps)
+@pytest.mark.parametrize(("kind", "n_steps"), covering(["random", "data"], [200, 600]))
+def test_misses_are_rarer_than_the_bound_over_partitions(kind: str, n_steps: int) -> None:
+    excess, error = excess_of_misses(kind, "partition", 8, n_steps)
     assert excess < Z * error
 
 
