@@ -5,13 +5,11 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks.scaling import cases
+from benchmarks.scaling import PARTS, cases, merge
 from benchmarks.scaling.case import CASES
 from benchmarks.scaling.page import write_page
 from benchmarks.scaling.tables import OPERATIONS, base, exponent
 from PIL import Image
-
-PARTS = ("nodes", "rows", "parents", "exact")
 
 
 def made_up(case):
@@ -72,6 +70,17 @@ def test_every_case_can_be_called(part):
     for case in cases(part):
         given = json.loads(json.dumps(case))
         inspect.signature(CASES[given.pop("case")]).bind(**given)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_case_measured_again_takes_its_old_place(part):
+    found = [made_up(case) for case in cases(part)]
+    merged = []
+    for case in reversed(found):
+        merged = merge(part, merged, case)
+    assert merged == found
+    again = found[1] | {"seconds": -1.0}
+    assert merge(part, found, again) == [found[0], again, *found[2:]]
 
 
 def test_small_cases_run():
