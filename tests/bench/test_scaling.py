@@ -16,7 +16,10 @@ def made_up(case):
     """Times that follow a known law."""
     n = case.get("n_nodes", 1)
     return case | {
-        "table_seconds": 1e-6 * n**3 * case.get("n_obs", 1) ** 0.5,
+        "table_seconds": 1e-6
+        * n**3
+        * case.get("n_obs", 1) ** 0.5
+        * 2 ** case.get("max_parents", 0),
         "candidates_seconds": 1e-3 * n**2,
         "sampling_seconds": 1.0,
         "microseconds_per_step": 2.0 * n,
@@ -50,6 +53,7 @@ def test_tables(page):
     assert "| 5 | 0.00 | 0.0 | 10 | 5 |  | 105 |" in text
     assert "| exponent beyond 20 | 3.00 | 2.00 | 1.00 |" in text
     assert "| exponent | 0.50 | 0.50 |" in text
+    assert "| factor per parent | 2.00 | 2.00 | 1.00 | 1.00 |" in text
     rate = OPERATIONS / 8
     share = 100 * rate / (2 / 0.5)
     row = f"| 20 | 3.49e+09 | 13.95 | 27.89 | {rate:.1f} | {share:.0f} % | 27.89 | 1048576 |"
