@@ -26,17 +26,15 @@ def main(arguments: list[str]) -> None:
         return
     options = _parse(arguments)
     compile_kernels()
-    rows = load()
     for name in options.networks or NETWORKS:
         if name in REFERENCE and missing("pgmpy"):
             print(f"{name} comes with pgmpy, which is not installed", flush=True)
             continue
         network = make_network(name)
-        for row in _rows(network, options, rows):
-            rows = merge(rows, row)
-            save(rows)
+        for row in _rows(network, options, load()):
+            save(merge(load(), row))
             print(table("long", [row]).splitlines()[-1], flush=True)
-    update_page(rows)
+    update_page(load())
 
 
 def _rows(network: Network, options: argparse.Namespace, kept: Sequence[Row]) -> Iterator[Row]:

@@ -20,7 +20,7 @@ from benchmarks.peers.networks import Network
 LIMIT = 900.0
 """Seconds after which a program is ended."""
 
-LONG_STEPS = 200_000
+LONG_STEPS = 100_000
 """Steps of each chain of the long runs that stand for the posterior where it is not known."""
 
 EXACT = "outpoint, exact"
