@@ -55,6 +55,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("edges", type=Path)
     parser.add_argument("--method", default="mcmc")
     parser.add_argument("--max-parents", type=_limit)
+    parser.add_argument("--steps", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=math.inf)
     return parser.parse_args(arguments)

@@ -10,7 +10,10 @@ import outpoint as op
 from benchmarks.large import sparse_gaussian
 
 REFERENCE = ("asia", "sachs", "child", "alarm", "water")
-GAUSSIAN = (40, 100)
+GAUSSIAN = {"gaussian40": (40, 1), "gaussian40-2": (40, 2), "gaussian100": (100, 1)}
+"""Random networks by name: variables, seed."""
+
+NETWORKS = (*REFERENCE, *GAUSSIAN)
 N_OBS = 1000
 MAX_PARENTS = 3
 LARGEST_EXACT = 20
@@ -31,6 +34,11 @@ class Network(NamedTuple):
         return len(self.dag.names) <= LARGEST_EXACT
 
 
+def make_network(name: str) -> Network:
+    """A network by its name."""
+    return gaussian_network(name) if name in GAUSSIAN else reference_network(name)
+
+
 def reference_network(name: str, seed: int = 1) -> Network:
     """Data simulated from a network of pgmpy; states that do not occur are not known to exist.
 
@@ -45,8 +53,8 @@ def reference_network(name: str, seed: int = 1) -> Network:
     return Network(name, data, op.Dag.from_edges(names, model.edges()), MAX_PARENTS)
 
 
-def gaussian_network(n_nodes: int, seed: int = 1) -> Network:
+def gaussian_network(name: str) -> Network:
     """A sparse random DAG and data from it, with the limit on parents that outpoint chooses."""
-    data, dag = sparse_gaussian(n_nodes, seed)
+    data, dag = sparse_gaussian(*GAUSSIAN[name])
     frame = pd.DataFrame(data.values, columns=list(data.names))
-    return Network(f"gaussian {n_nodes}", frame, dag, None)
+    return Network(name, frame, dag, None)

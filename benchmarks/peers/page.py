@@ -8,13 +8,15 @@ import numpy as np
 
 from benchmarks.pages import DOCS, RESULTS, markdown, replace_blocks
 from benchmarks.peers.comparison import Row
+from benchmarks.peers.networks import NETWORKS
+from benchmarks.peers.programs import PROGRAMS
 
 ROWS = RESULTS / "peers.json"
 PAGE = DOCS / "peers.md"
 COLUMNS = {
     "exact": ("network", "program", "largest error", "mean error"),
-    "seeds": ("network", "program", "largest difference", "mean difference"),
-    "skeleton": ("network", "program", "area under the curve", "largest difference"),
+    "long": ("network", "program", "largest error", "mean error", "between seeds"),
+    "skeleton": ("network", "program", "area under the curve", "between seeds"),
 }
 """The tables: networks with a known posterior, without, and of which the skeleton is judged."""
 
@@ -42,7 +44,8 @@ def merge(old: Sequence[Row], new: Row) -> list[Row]:
 
 def update_page(rows: Sequence[Row], path: Path = PAGE) -> None:
     """Write the tables into the page."""
-    by_kind = {kind: [row for row in rows if kind_of(row, rows) == kind] for kind in COLUMNS}
+    ordered = sorted(rows, key=_place)
+    by_kind = {kind: [row for row in ordered if kind_of(row, rows) == kind] for kind in COLUMNS}
     replace_blocks(path, {kind: table(kind, chosen) for kind, chosen in by_kind.items() if chosen})
 
 
@@ -51,7 +54,14 @@ def kind_of(row: Row, rows: Sequence[Row]) -> str:
     if row.network.startswith("gaussian"):
         return "skeleton"
     exact = {other.network for other in rows if other.program.endswith("exact") and other.largest}
-    return "exact" if row.network in exact else "seeds"
+    return "exact" if row.network in exact else "long"
+
+
+def _place(row: Row) -> tuple[int, int]:
+    """In the order of the lists of networks and programs, with those from elsewhere last."""
+    names = ((row.network, NETWORKS), (row.program, tuple(PROGRAMS)))
+    network, program = (known.index(name) if name in known else len(known) for name, known in names)
+    return network, program
 
 
 def table(kind: str, rows: Sequence[Row]) -> str:
@@ -60,10 +70,12 @@ def table(kind: str, rows: Sequence[Row]) -> str:
 
 
 def _cells(kind: str, row: Row) -> list[str]:
+    errors = [_spread(row.largest), _spread(row.mean, digits=4)]
+    between = f"{max(row.between):.3f}" if row.between else ""
     answers = {
-        "exact": [_spread(row.largest), _spread(row.mean, digits=4)],
-        "seeds": [_spread(row.largest), _spread(row.mean, digits=4)],
-        "skeleton": [_spread(row.auc), _spread(row.largest)],
+        "exact": errors,
+        "long": [*errors, between],
+        "skeleton": [_spread(row.auc), between],
     }[kind]
     middle = row.work[len(row.work) // 2] if row.work else ""
     failed = "; ".join(f"{seed}: {why}" for seed, why in row.failures.items())

@@ -20,12 +20,18 @@ from benchmarks.peers.networks import Network
 LIMIT = 900.0
 """Seconds after which a program is ended."""
 
+LONG_STEPS = 100_000
+"""Steps of each chain of the long runs that stand for the posterior where it is not known."""
+
 EXACT = "outpoint, exact"
+LONG = "outpoint, long run"
 SAMPLED = "outpoint"
 _MODULE = "{python} -m benchmarks.peers"
 PROGRAMS = {  # what it is called, and its command: see contract.py
     EXACT: f"{_MODULE}.run_outpoint {{data}} {{edges}} --method exact"
     " --max-parents {max_parents} --seed {seed}",
+    LONG: f"{_MODULE}.run_outpoint {{data}} {{edges}} --max-parents {{max_parents}}"
+    f" --seed {{seed}} --steps {LONG_STEPS}",
     SAMPLED: f"{_MODULE}.run_outpoint {{data}} {{edges}} --max-parents {{max_parents}}"
     " --seed {seed}",
     "sumu": f"{_MODULE}.run_sumu {{scores}} {{edges}} --seed {{seed}} --seconds {{seconds}}",

@@ -1,4 +1,4 @@
-"""outpoint on a table of data, with its defaults."""
+"""outpoint on a table of data, with its defaults, or for a number of steps."""
 
 import outpoint as op
 from benchmarks.peers.contract import parse, write_edges
@@ -11,6 +11,7 @@ def main() -> None:
         task.input,
         method=task.method,
         max_parents=task.max_parents,
+        steps=task.steps,
         structure_prior="fair",
         seed=task.seed,
         allow_degenerate=True,

@@ -3,8 +3,9 @@
 Settings are those of its documentation: 15 candidate parents found by "greedy-lite", 16 tempered
 chains, every 10th partition kept, the first half left out. Scores are handed over because BDeu
 of sumu 0.1.2 ends in a TypeError with NumPy 2.4. It knows no limit of time: we take its steps until
-the time is up, and drawing DAGs from the partitions comes on top. See ``sumu_sums`` for where its
-sums are wrong, with scores of its own as well.
+the time is up, and drawing DAGs from the partitions comes on top. Sets with too many parents get a
+low score and not minus infinity, so that infinities cannot be what its wrong sums come from: see
+``sumu_sums``, which finds them with scores of its own as well.
 """
 
 import time
@@ -20,6 +21,8 @@ N_CANDIDATES = 15
 N_CHAINS = 16
 THINNING = 10
 MAX_DRAWS = 2000
+NEVER = 1000.0
+"""Log units below all others: the score of a set that cannot occur."""
 
 
 class Scores:
@@ -29,6 +32,7 @@ class Scores:
         self.known = known
         self.n = len(known)
         self.maxid = max(len(parents) for families in known for parents in families)
+        self.lowest = min(score for families in known for score in families.values())
 
     def _local(self, child, parents):
         return self.known[child][frozenset(int(u) for u in parents)]
@@ -38,7 +42,7 @@ class Scores:
 
     def all_candidate_restricted_scores(self, candidates):
         """Scores of all subsets of the candidates: bit i of a place is candidate i."""
-        out = np.full((self.n, 1 << candidates.shape[1]), -np.inf)
+        out = np.full((self.n, 1 << candidates.shape[1]), self.lowest - NEVER)
         for child, families in enumerate(self.known):
             bits = {int(u): 1 << i for i, u in enumerate(candidates[child])}
             for parents, score in families.items():

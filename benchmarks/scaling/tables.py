@@ -1,6 +1,6 @@
 """What the scaling study found, as tables with fitted exponents."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ LARGE = 14
 """Variables from which on the exact sums take more than their preparation."""
 
 Case = Mapping[str, Any]
+Fit = Callable[[Sequence[float], Sequence[float]], float]
 
 
 def exponent(x: Sequence[float], y: Sequence[float]) -> float:
@@ -57,15 +58,15 @@ def nodes_table(cases: Sequence[Case]) -> str:
     ]
     large = [case for case in cases if case["n_nodes"] > 20]
     if large:
-        fitted = [_exponent_of(large, key, "n_nodes") for key in (*SECONDS, STEP)]
-        rows.append(["exponent beyond 20", *fitted, "", "", _exponent_of(large, PEAK, "n_nodes")])
+        fitted = [_fitted(large, key, "n_nodes", exponent) for key in (*SECONDS, STEP, PEAK)]
+        rows.append(["exponent beyond 20", *fitted[:-1], "", "", fitted[-1]])
     return markdown(header, rows)
 
 
-def _exponent_of(cases: Sequence[Case], key: str, variable: str) -> str:
+def _fitted(cases: Sequence[Case], key: str, variable: str, fit: Fit) -> str:
     if len(cases) < 2:
         return ""
-    return f"{exponent([case[variable] for case in cases], [case[key] for case in cases]):.2f}"
+    return f"{fit([case[variable] for case in cases], [case[key] for case in cases]):.2f}"
 
 
 def growth_table(cases: Sequence[Case], variable: str, label: str) -> str:
@@ -90,8 +91,8 @@ def growth_table(cases: Sequence[Case], variable: str, label: str) -> str:
         ]
         for value in values
     ]
-    if variable == "n_obs":
-        rows.append(["exponent", *(_growth(cases, *column, variable) for column in columns)])
+    fit, name = (exponent, "exponent") if variable == "n_obs" else (base, "factor per parent")
+    rows.append([name, *(_growth(cases, *column, variable, fit) for column in columns)])
     return markdown(header, rows)
 
 
@@ -106,9 +107,9 @@ def _number(case: Case | None, key: str) -> str:
     return f"{case[key]:.3f}" if key == "table_seconds" else f"{case[key]:.0f}"
 
 
-def _growth(cases: Sequence[Case], what: str, kind: str, key: str, variable: str) -> str:
+def _growth(cases: Sequence[Case], what: str, kind: str, key: str, variable: str, fit: Fit) -> str:
     chosen = [case for case in cases if case["case"] == what and kind_of(case) == kind]
-    return _exponent_of(chosen, key, variable)
+    return _fitted(chosen, key, variable, fit)
 
 
 def machine_rate(cases: Sequence[Case]) -> float:
@@ -159,5 +160,4 @@ def sums_of(cases: Sequence[Case], n_obs: int) -> list[Case]:
 
 
 def _factor(cases: Sequence[Case], key: str) -> str:
-    large = [case for case in cases if case["n_nodes"] >= LARGE]
-    return f"{base([case['n_nodes'] for case in large], [case[key] for case in large]):.2f}"
+    return _fitted([case for case in cases if case["n_nodes"] >= LARGE], key, "n_nodes", base)

@@ -5,11 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.large import skeleton_auc
+from benchmarks.peers import programs_for
 from benchmarks.peers.comparison import Row, compare, distance
 from benchmarks.peers.contract import write_edges
 from benchmarks.peers.networks import Network
 from benchmarks.peers.page import load, merge, save, table, update_page
 from benchmarks.peers.programs import fill_in, run_program
+from benchmarks.peers.reference import find_reference
 
 import outpoint as op
 
@@ -76,21 +78,58 @@ def test_a_command_that_is_not_there(network):
     assert "no-such-program" in run.failure
 
 
-def test_seeds_that_failed_are_named(network, exact, tmp_path):
+@pytest.fixture
+def luck(network, exact, tmp_path):
+    """A program that is right with even seeds, and off by .3 with odd ones."""
     right, wrong = tmp_path / "right.csv", tmp_path / "wrong.csv"
     write_edges(right, "abcd", exact)
     write_edges(wrong, "abcd", np.where(np.eye(4, k=1) > 0, (exact + 0.3) % 1, exact))
-    copy = "import shutil; shutil.copy(['{0}', '{1}'][{{seed}} % 2], '{{edges}}')"
-    programs = {
-        "outpoint, exact": ENUMERATOR,
-        "luck": f'{{python}} -c "{copy.format(right, wrong)}"',
-    }
-    first, second = compare(network, programs, [1, 2])
-    assert first.program == "outpoint, exact"
-    assert first.largest == [0]
-    assert second.failures == {"1": "off by 0.30"}
-    np.testing.assert_allclose(second.largest, [0.3, 0], atol=1e-9)
-    assert "| 1: off by 0.30 |" in table("exact", [second])
+    return (
+        '{python} -c "import shutil, sys; print(sys.argv[1]);'
+        f" shutil.copy(['{right}', '{wrong}'][{{seed}} % 2], '{{edges}}')\" {{seconds}}"
+    )
+
+
+def test_seeds_that_failed_are_named(network, exact, luck):
+    reference, first = find_reference(network, {"outpoint, exact": ENUMERATOR})
+    np.testing.assert_allclose(reference, exact, atol=1e-9)
+    assert (first.program, first.largest) == ("outpoint, exact", [0])
+    (row,) = compare(network, {"luck": luck}, [1, 2], reference)
+    assert row.failures == {"1": "off by 0.30"}
+    np.testing.assert_allclose(row.largest, [0.3, 0], atol=1e-9)
+    np.testing.assert_allclose(row.between, [0.3, 0.3], atol=1e-9)
+    assert "| 1: off by 0.30 |" in table("exact", [row])
+
+
+def test_long_runs_stand_in_for_an_unknown_posterior(network, exact, luck, tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.peers.networks.LARGEST_EXACT", 3)
+    programs = {"outpoint, long run": luck}
+    reference, row = find_reference(network, programs, tmp_path / "kept")
+    assert np.abs(reference - exact).max() == pytest.approx(0.15)
+    np.testing.assert_allclose(row.largest, [0.15, 0.15], atol=1e-9)
+    np.testing.assert_allclose(row.between, [0.3, 0.3], atol=1e-9)
+    again, nothing = find_reference(network, {}, tmp_path / "kept")
+    assert nothing is None
+    np.testing.assert_array_equal(again, reference)
+
+
+def test_a_network_without_a_limit_on_parents_is_judged_by_its_dag(network, luck, monkeypatch):
+    monkeypatch.setattr("benchmarks.peers.networks.LARGEST_EXACT", 3)
+    free = network._replace(max_parents=None)
+    assert find_reference(free, {"outpoint, long run": luck}) == (None, None)
+    assert programs_for(free, {"a": luck, "b": ENUMERATOR}) == {"a": luck}
+    (row,) = compare(free, {"luck": luck}, [1, 2], None)
+    assert (row.largest, row.mean, row.failures) == ([], [], {})
+    assert len(row.auc) == 2
+
+
+def test_others_get_the_time_that_ours_took(network, luck, monkeypatch):
+    monkeypatch.setattr("benchmarks.peers.comparison.LEAST_SECONDS", 0.001)
+    programs = {"outpoint": luck, "other": luck}
+    ours, other = compare(network, programs, [1], None)
+    assert float(other.work[0]) == round(ours.processor_seconds[0], 1)
+    _, other = compare(network, programs, [1], None, seconds=7)
+    assert other.work == ["7"]
 
 
 def test_distance_counts_each_ordered_pair_once():
@@ -108,20 +147,22 @@ def test_area_under_the_curve():
 
 def test_results_are_kept_and_shown(tmp_path):
     page, results = tmp_path / "page.md", tmp_path / "results" / "peers.json"
-    page.write_text("before\n<!-- exact -->\n<!-- end -->\n<!-- seeds -->old<!-- end -->\nafter\n")
+    page.write_text("before\n<!-- exact -->\n<!-- end -->\n<!-- long -->old<!-- end -->\nafter\n")
     rows = [
-        Row("n", "outpoint, exact", [1], [0.0], [0.0], [1.0], [2.0], [3.0], [4e2], ["exact"]),
-        Row("n", "p", [1, 2], [0.1, 0.3], [0.01, 0.02], [1, 1], [1, 2], [1, 2], [5, 6], ["x", "y"]),
+        Row("asia", "outpoint, exact", [1], [0.0], [0.0], [1.0], [2.0], [3.0], [4e2], ["exact"]),
+        Row("asia", "p", [1, 2], [0.1, 0.3], [0.01, 0.02], [1, 1], [1, 2], [1, 2], [5], ["x", "y"]),
         Row("m", "p", [1], failures={"all": "p is not installed"}),
+        Row("asia", "outpoint", [1], [0.02], [0.01], [1.0], [2.0], [3.0], [4e2], ["z"]),
     ]
     save(rows, results)
     assert load(results) == rows
     assert merge(rows, rows[1]) == rows
-    assert len(merge(rows[:2], rows[2])) == 3
+    assert merge(rows[:2], rows[2]) == rows[:3]
     update_page(rows, page)
     text = page.read_text()
-    assert "| n | p | 0.200 (0.100 to 0.300) | 0.0150 (0.0100 to 0.0200) | 1.5 |" in text
-    assert "| m | p |  |  |  |  |  |  | all: p is not installed |" in text
+    assert text.index("| asia | outpoint |") < text.index("| asia | p |")
+    assert "| asia | p | 0.200 (0.100 to 0.300) | 0.0150 (0.0100 to 0.0200) | 1.5 |" in text
+    assert "| m | p |  |  |  |  |  |  |  | all: p is not installed |" in text
     assert "old" not in text
     assert text.startswith("before")
     assert text.endswith("after\n")

@@ -5,20 +5,21 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks.scaling import cases
+from benchmarks.scaling import PARTS, cases, merge
 from benchmarks.scaling.case import CASES
 from benchmarks.scaling.page import write_page
 from benchmarks.scaling.tables import OPERATIONS, base, exponent
 from PIL import Image
-
-PARTS = ("nodes", "rows", "parents", "exact")
 
 
 def made_up(case):
     """Times that follow a known law."""
     n = case.get("n_nodes", 1)
     return case | {
-        "table_seconds": 1e-6 * n**3 * case.get("n_obs", 1) ** 0.5,
+        "table_seconds": 1e-6
+        * n**3
+        * case.get("n_obs", 1) ** 0.5
+        * 2 ** case.get("max_parents", 0),
         "candidates_seconds": 1e-3 * n**2,
         "sampling_seconds": 1.0,
         "microseconds_per_step": 2.0 * n,
@@ -52,6 +53,7 @@ def test_tables(page):
     assert "| 5 | 0.00 | 0.0 | 10 | 5 |  | 105 |" in text
     assert "| exponent beyond 20 | 3.00 | 2.00 | 1.00 |" in text
     assert "| exponent | 0.50 | 0.50 |" in text
+    assert "| factor per parent | 2.00 | 2.00 | 1.00 | 1.00 |" in text
     rate = OPERATIONS / 8
     share = 100 * rate / (2 / 0.5)
     row = f"| 20 | 3.49e+09 | 13.95 | 27.89 | {rate:.1f} | {share:.0f} % | 27.89 | 1048576 |"
@@ -72,6 +74,17 @@ def test_every_case_can_be_called(part):
     for case in cases(part):
         given = json.loads(json.dumps(case))
         inspect.signature(CASES[given.pop("case")]).bind(**given)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_case_measured_again_takes_its_old_place(part):
+    found = [made_up(case) for case in cases(part)]
+    merged = []
+    for case in reversed(found):
+        merged = merge(part, merged, case)
+    assert merged == found
+    again = found[1] | {"seconds": -1.0}
+    assert merge(part, found, again) == [found[0], again, *found[2:]]
 
 
 def test_small_cases_run():
