@@ -4,8 +4,8 @@ Settings are those of its documentation: 15 candidate parents found by "greedy-l
 chains, every 10th partition kept, the first half left out. Scores are handed over because BDeu
 of sumu 0.1.2 ends in a TypeError with NumPy 2.4. It knows no limit of time: we take its steps until
 the time is up, and drawing DAGs from the partitions comes on top. Sets with too many parents get a
-low score and not minus infinity, so that infinities cannot be what its wrong sums come from: see
-``sumu_sums``, which finds them with scores of its own as well.
+low score and not minus infinity, lest infinities be what its wrong sums come from; ``sumu_sums``
+finds wrong sums with scores of its own as well.
 """
 
 import time
