@@ -262,8 +262,6 @@ def sample_posterior(
     start = narrowed.start
     if start is None:
         start = _start_codes(narrowed, view, prior, options)
-    elif options.out is not None:
-        _check_saved(view, start, narrowed.starts, options.out)
     settings = options.settings(start, prior.required, narrowed.hottest, narrowed.starts)
 
     def trimmed(records: Sequence[ChainRecord]) -> list[ChainRecord]:
@@ -336,6 +334,7 @@ def _team(
             STARTS: settings.start[:0] if settings.starts is None else settings.starts,
         }
         run = open_run(directory, facts, _stopping(options), options.request, arrays)
+        _check_starts(view, settings, directory)
         if pool is None:
             yield ThreadTeam(view, settings, directory, run)
         else:
@@ -390,10 +389,11 @@ def _digest(view: TableView) -> NDArray[np.float64]:
     return digest
 
 
-def _check_saved(view: TableView, start: Codes, starts: Codes | None, run: RunDirectory) -> None:
-    """Refuse first states of a saved run that are no DAGs with a score."""
+def _check_starts(view: TableView, settings: Settings, run: RunDirectory) -> None:
+    """Refuse first states, which may be those of a saved run, that are no DAGs with a score."""
     try:
-        codes = start[None] if starts is None else np.vstack([start, starts])
+        starts = settings.starts
+        codes = settings.start[None] if starts is None else np.vstack([settings.start, starts])
         check_codes(view, codes)
         require(all(is_possible(view, own) for own in codes), "its first states are none")
     except ValueError as error:

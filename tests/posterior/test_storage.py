@@ -177,7 +177,7 @@ def test_sets_outside_the_candidates_are_kept(tmp_path: Path) -> None:
 
 def test_everything_in_a_record_is_kept() -> None:
     names = {field.name for field in fields(ChainRecord)}
-    assert names == {*storage.RECORD_FIELDS, "moves"}
+    assert names == {*storage.RECORD_FIELDS, "moves", "is_cut"}, "cut runs have no options taken"
 
 
 def test_ladders_of_different_lengths(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_a_continued_run_does_not_score_again(
 
 def test_the_digest_tells_models_apart(tmp_path: Path) -> None:
     models = [
-        op.preparation.prepare(
+        op.model.prepare(
             data,
             score=score,
             max_parents=limit,
