@@ -39,7 +39,8 @@ def remembered_signals() -> Iterator[Callable[[], None]]:
 
     def remember(number: int, frame: FrameType | None) -> Any:
         received.append(number)
-        raise KeyboardInterrupt
+        if not _is_deferring:
+            raise KeyboardInterrupt
 
     def check() -> None:
         if received:
@@ -54,6 +55,20 @@ def remembered_signals() -> Iterator[Callable[[], None]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+_is_deferring = False
+
+
+@contextmanager
+def deferred_signals() -> Iterator[None]:
+    """Inside, signals are remembered and do not interrupt: for work not to be left halfway."""
+    global _is_deferring
+    before, _is_deferring = _is_deferring, True
+    try:
+        yield
+    finally:
+        _is_deferring = before
 
 
 def _would_end(number: int) -> bool:

@@ -240,7 +240,8 @@ def check_answers(posterior: op.Posterior) -> None:
         break
     if posterior.model is not None:
         effects = posterior.causal_effects(n_draws=20)
-        assert effects.mean.shape == (n, n)
+        assert effects.mean.shape == (len(effects.mean),) * 2
+        assert set(effects.mean) <= set(posterior.names), "constant columns have none"
     repr(posterior)
 
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from outpoint import signals
@@ -125,6 +126,31 @@ def test_a_lost_exception(
         posterior = learn("mcmc", tmp_path / "run", progress=send)
     assert lost == [KeyboardInterrupt]
     assert posterior.is_complete != is_remembered
+
+
+@pytest.mark.attack("a signal while a checkpoint is written", "it is written, then saved and ended")
+def test_a_signal_while_a_checkpoint_is_written(
+    short_rounds: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """An archive that is interrupted raises errors of its own, which hide the interruption."""
+    save, written, left_halfway = np.savez, [], []
+
+    def send_within(*values: Any, **arrays: Any) -> None:
+        written.append(len(arrays))
+        try:
+            if len(written) == 30:
+                os.kill(os.getpid(), signal.SIGTERM)
+            save(*values, **arrays)
+        except KeyboardInterrupt:
+            left_halfway.append(len(written))
+            raise
+
+    short_rounds.setattr(np, "savez", send_within)
+    with arranged(signal.SIGTERM, signal.SIG_DFL):
+        posterior = learn("mcmc", tmp_path / "run")
+    assert len(written) > 30
+    assert not left_halfway
+    assert not posterior.is_complete
 
 
 # At random moments

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.errors import CheckpointError
+from outpoint.signals import deferred_signals
 
 FORMAT = b"outpoint checkpoint 1\n"
 HEADER = "header"
@@ -27,7 +28,15 @@ HEADER = "header"
 def write_checkpoint(
     path: Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Replace the file at ``path``; what was there before stays if writing fails."""
+    """Replace the file at ``path``; what was there before stays if writing fails.
+
+    Signals wait: an archive that is interrupted hides that behind errors of its own.
+    """
+    with deferred_signals():
+        _write(path, header, arrays)
+
+
+def _write(path: Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     buffer = io.BytesIO()
     text = np.frombuffer(json.dumps(header, sort_keys=True).encode(), dtype=np.uint8)
     np.savez(buffer, allow_pickle=False, **{HEADER: text, **arrays})
