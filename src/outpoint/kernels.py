@@ -90,8 +90,8 @@ class OnlyInKernels(CPUDispatcher):  # type: ignore[misc]
 def inlined(function: F) -> F:
     """Compile a small helper into every kernel that calls it; Python cannot call it.
 
-    Passing a tuple of arrays costs more than what such helpers do with it, and what Python would
-    need to call them takes a third of the time to compile.
+    Passing a tuple of arrays costs more than what such helpers do with it, and taking one apart for
+    a call from Python is long to compile.
     """
     if numba.config.DISABLE_JIT:
         return function

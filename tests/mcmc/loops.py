@@ -1,7 +1,4 @@
-"""Compiled loops around single kernels, and states to start them from.
-
-They are not cached on disk: a cache would keep the kernels of an older source.
-"""
+"""Compiled loops around single kernels, and states to start them from."""
 
 from collections.abc import Iterable
 
