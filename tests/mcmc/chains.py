@@ -55,6 +55,7 @@ class Recipe:
         return Plan(
             cumulative,
             self.block,
+            families=1,
             full_reversals=0.5,
             hot_redraws=0.5,
             sweep=self.sweep,

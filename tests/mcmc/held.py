@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 from outpoint.mcmc.moves.node_gibbs import make_placement, place_node
 from outpoint.mcmc.moves.outside import redraw_node
 from outpoint.mcmc.partition import PartitionState, copy_partition, make_partition, score_partition
-from outpoint.mcmc.partition_chain import Workspace, _try_move, make_workspace, reverse_edges
+from outpoint.mcmc.partition_chain import (
+    Workspace,
+    _try_move,
+    make_workspace,
+    redraw_together,
+    reverse_edges,
+)
 from outpoint.mcmc.trace import Trace, make_trace
 from outpoint.tables import ScoreTable
 from outpoint.tables.build import assemble_table, score_families
@@ -43,7 +49,7 @@ from tests.reference import log_sum_exp, subsets
 Holding = tuple[frozenset[int] | None, ...]
 State = tuple[int, Holding]
 
-PLACE, REDRAW, REVERSE, METROPOLIS = 0, 1, 2, 3
+PLACE, REDRAW, REVERSE, METROPOLIS, TOGETHER = 0, 1, 2, 3, 4
 
 FULL_SHARE = 0.4
 """Reversals that draw from all sets."""
@@ -280,6 +286,8 @@ def take_steps(view, start, kind, argument, power, work, trace, rng, layers, hel
             redraw_node(view, state, argument, power, placement, work.redraw, rng)
         elif kind == REVERSE:
             reverse_edges(view, state, work, argument, FULL_SHARE, power, power == 1.0, trace, rng)
+        elif kind == TOGETHER:
+            redraw_together(view, state, work, argument, power, power == 1.0, trace, rng)
         else:
             _try_move(view, state, work.proposal, argument, power, rng)
         copy_partition(state, full)

@@ -21,7 +21,8 @@ from outpoint.mcmc.crossover import (
 )
 from outpoint.mcmc.dag import DagState, find_layers, make_dag
 from outpoint.mcmc.metropolis import accepts
-from outpoint.mcmc.moves import NODE_GIBBS, OUTSIDE, PARENTS, REV, STILL, propose
+from outpoint.mcmc.moves import FAMILIES, NODE_GIBBS, OUTSIDE, PARENTS, REV, STILL, propose
+from outpoint.mcmc.moves.families import Families, make_families, redraw_families
 from outpoint.mcmc.moves.node_gibbs import Placement, make_placement, place_node
 from outpoint.mcmc.moves.outside import Redraw, make_redraw, redraw_node
 from outpoint.mcmc.moves.parents import resample_parents
@@ -48,10 +49,11 @@ from outpoint.mcmc.trace import add_edges_given_partition, record_dag, remember_
 from outpoint.tables.view import TableView, inside_only, most_parents
 
 HOT_BLOCK = 10
-"""Reversals in a block of a replica other than 0."""
+HOT_FAMILIES = 3
+"""Reversals, and joint redraws of parents, in a block of a replica other than 0."""
 
 COLDEST_WITHOUT_REV = 0.15
-"""Below this power blocks of reversals are hardly ever accepted, and not tried."""
+"""Below this power blocks of steps on DAGs are hardly ever accepted, and not tried."""
 
 
 class Workspace(NamedTuple):
@@ -62,6 +64,7 @@ class Workspace(NamedTuple):
     placement: Placement
     dag: DagState
     reversal: Reversal
+    families: Families
     redraw: Redraw
     crossover: Crossover
 
@@ -70,10 +73,10 @@ class Plan(NamedTuple):
     """What a chain does: fixed while it is being recorded.
 
     ``cumulative`` are the summed probabilities of the moves in the order of ``MOVES``; a step of
-    replica 0 that picks REV takes ``block`` of them. A share ``full_reversals`` of the reversals
-    draws from all sets, the others from inside sets; replicas other than 0 make a share
-    ``hot_redraws`` of their redraws, the others are mere placements. Replicas are swapped every
-    ``sweep`` steps.
+    replica 0 that picks REV takes ``block`` of them, one that picks FAMILIES ``families``. A share
+    ``full_reversals`` of the reversals draws from all sets, the others from inside sets; replicas
+    other than 0 make a share ``hot_redraws`` of their redraws, the others are mere placements.
+    Replicas are swapped every ``sweep`` steps.
     With ``fresh_sizes`` the last replica is drawn afresh before each swap, see
     :func:`~outpoint.mcmc.replicas.draw_partition`; its power must be 0. Between swaps neighbours
     try ``exchanges`` of parts of their DAGs. A draw is kept every ``thin`` steps, edge
@@ -82,6 +85,7 @@ class Plan(NamedTuple):
 
     cumulative: NDArray[np.float64]
     block: int
+    families: int
     full_reversals: float
     hot_redraws: float
     sweep: int
@@ -101,6 +105,7 @@ def make_workspace(view: TableView) -> Workspace:
         make_placement(n_nodes),
         make_dag(n_nodes, most_parents(view)),
         make_reversal(n_nodes, most_parents(view)),
+        make_families(view),
         make_redraw(n_nodes, longest),
         make_crossover(n_nodes, most_parents(view)),
     )
@@ -164,6 +169,9 @@ def _take_step(view, state, work, plan, power, is_cold, trace, rng):
             view, state, work, plan.block, plan.full_reversals, power, is_cold, trace, rng
         )
         return
+    if move == FAMILIES:
+        redraw_together(view, state, work, plan.families, power, is_cold, trace, rng)
+        return
     done = False
     if move == PARENTS:
         done = is_cold and redraw_parents(view, state, work, rng)
@@ -224,10 +232,41 @@ def reverse_edges(view, state, work, block, full_share, power, is_cold, trace, r
         trace.attempts[REV] += n_tries
         trace.accepted[REV] += n_accepted
     if n_accepted > 0:
-        _set_partition(view, work.dag, work.proposal)
-        change = log_energy(view, work.proposal) - log_energy(view, state)
-        if is_cold or accepts((power - 1.0) * change, 0.0, rng):
-            copy_partition(work.proposal, state)
+        _return_to_partitions(view, state, work, power, is_cold, rng)
+
+
+@inlined
+def _return_to_partitions(view, state, work, power, is_cold, rng):
+    """Go on from the partition of the DAG that a block has led to, if that is accepted."""
+    _set_partition(view, work.dag, work.proposal)
+    change = log_energy(view, work.proposal) - log_energy(view, state)
+    if is_cold or accepts((power - 1.0) * change, 0.0, rng):
+        copy_partition(work.proposal, state)
+
+
+@kernel
+def redraw_together(view, state, work, block, power, is_cold, trace, rng):
+    """Draw a DAG, redraw parents of a few nodes of it together, ``block`` times; return.
+
+    Such a block is accepted like one of reversals.
+    """
+    view, state, work, trace = borrowed(view), borrowed(state), borrowed(work), borrowed(trace)
+    if power < COLDEST_WITHOUT_REV:
+        return
+    sample_dag(view, state, rng, work.dag)
+    list_edges(work.dag, work.reversal)
+    n_tries = block if is_cold else min(block, HOT_FAMILIES)
+    n_changed = 0
+    for _ in range(n_tries):
+        if redraw_families(view, work.dag, work.reversal, work.families, rng):
+            n_changed += 1
+            if is_cold:
+                remember_best(trace, work.dag)
+    if is_cold:
+        trace.attempts[FAMILIES] += n_tries
+        trace.accepted[FAMILIES] += n_changed
+    if n_changed > 0:
+        _return_to_partitions(view, state, work, power, is_cold, rng)
 
 
 @kernel

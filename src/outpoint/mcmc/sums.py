@@ -168,9 +168,15 @@ def sample_meeting(view, node, layer, level, log_total, rng):
     """Draw an inside set that meets the previous layer; ``log_total`` is ``log_inside``."""
     if level == 0:
         return np.int64(0)
-    uniform = rng.random()
     allowed = allowed_mask(view, node, layer, level)
     previous = previous_mask(view, node, layer, level)
+    return sample_within(view, node, allowed, previous, log_total, rng)
+
+
+@inlined
+def sample_within(view, node, allowed, previous, log_total, rng):
+    """Draw an inside set within ``allowed`` that meets ``previous``, see :func:`log_meeting`."""
+    uniform = rng.random()
     row = -1
     within = allowed
     left = uniform

@@ -5,7 +5,7 @@ A partition move ``propose_...(state, proposal, rng)`` only proposes: it writes 
 log #nbd(proposal), and the places of the proposal's order whose nodes need a new score.
 ``begin < 0`` says that there is no neighbour; the chain then stays where it is, and the step
 counts. Placement and redrawing outside sets need no acceptance; the steps on DAGs (``rev``,
-``edge``, ``parents``) keep the posterior over DAGs by themselves.
+``edge``, ``parents``, ``families``) keep the posterior over DAGs by themselves.
 """
 
 from outpoint.kernels import inlined
@@ -24,6 +24,7 @@ MOVES = (
     "edge",
     "parents",
     "outside",
+    "families",
 )
 """Everything a chain can do in a step, in the order of the counts."""
 
@@ -38,6 +39,7 @@ MOVES = (
     EDGE,
     PARENTS,
     OUTSIDE,
+    FAMILIES,
 ) = range(len(MOVES))
 
 PARTITION_MOVES = tuple(name for name in MOVES if name not in ("still", "edge", "outside"))

@@ -46,6 +46,7 @@ class PartitionChain(Chain):
         self._plan = Plan(
             cumulative=self._mix(view, settings.moves, rev),
             block=1,
+            families=1,
             full_reversals=mixes.full_reversals(mean_length),
             hot_redraws=mixes.hot_redraws(mean_length),
             sweep=SWEEP,

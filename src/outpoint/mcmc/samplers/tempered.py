@@ -1,7 +1,8 @@
-"""Our sampler: placement without rejection, blocks of edge reversals, a ladder that builds itself.
+"""Our sampler: placement without rejection, steps on DAGs, a ladder that builds itself.
 
-Placement and reversals are those of MATH section 5. The warm-up measures the barrier between the
-posterior and the hottest replica and builds the ladder from that; see
+Placement and blocks of edge reversals are those of MATH section 5; other blocks draw parents of a
+few nodes together (:mod:`outpoint.mcmc.moves.families`). The warm-up measures the barrier between
+the posterior and the hottest replica and builds the ladder from that; see
 :mod:`outpoint.mcmc.ladder`. It is also when blocks of reversals are made as long as it takes for a
 number of them to be accepted.
 """
@@ -42,6 +43,9 @@ ACCEPTED_PER_NODE = 0.5
 LONGEST_BLOCK = 20
 """Most reversals in a tuned block, per node."""
 
+FAMILIES_PER_NODE = 0.5
+"""Joint redraws of parents in a block, per node."""
+
 
 class TemperedChain(PartitionChain):
     """A partition chain with tempered replicas."""
@@ -52,6 +56,7 @@ class TemperedChain(PartitionChain):
         super().__init__(view, settings, start, rng)
         n = len(view.candidates)
         self._block = np.full(1, FIRST_BLOCK)
+        self._plan = self._plan._replace(families=max(1, int(FAMILIES_PER_NODE * n)))
         if settings.hottest == 0.0 and every_partition_is_admissible(view):
             self._plan = self._plan._replace(fresh_sizes=partition_size_law(n))
         power = first_powers(settings.hottest)
@@ -76,7 +81,7 @@ class TemperedChain(PartitionChain):
 
     def _mix(self, view: TableView, moves: Any, rev: float) -> NDArray[np.float64]:
         if moves is None:
-            moves = {"node_gibbs": float(SWEEP), "rev": 1.0}
+            moves = {"node_gibbs": float(SWEEP), "rev": 1.0, "families": 1.0}
         return super()._mix(view, moves, rev)
 
     def _plan_tuning(self, n_warmup: int) -> list[int]:
@@ -119,7 +124,7 @@ def every_partition_is_admissible(view: TableView) -> bool:
 
 TEMPERED = Sampler(
     name="mcmc",
-    summary="placement without rejection, edge reversals and tempered replicas: our sampler",
+    summary="placement without rejection, steps on DAGs and tempered replicas: our sampler",
     start=TemperedChain,
     usual_steps=20_000,
     edge_thin=SWEEP,

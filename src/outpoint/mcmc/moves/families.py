@@ -1,0 +1,279 @@
+"""Draw the parents of a few nodes anew, together, given those of all others: a Gibbs step on DAGs.
+
+The chosen nodes lose their parents. Let D_j be the j-th of them with its descendants in what is
+left. New parents of all of them make no cycle if and only if the graph among the chosen nodes with
+j -> i wherever the parents of i meet D_j has none (a cycle must pass a chosen node, and from one to
+the next it runs through descendants of the first). Such a graph has layers like any DAG, and every
+way to put the chosen nodes into layers has the weight
+
+    prod_i tau_i(E_i, T_i):
+
+the sum over the parent sets of i that meet no D_j but those of earlier layers, E_i, and at least
+one of the layer right before, T_i. So layers are drawn by their weights, of which there are 13 for
+three and 75 for four nodes, then the parents of each node from its sum, and nothing is rejected.
+(Goudie & Mukherjee, JMLR 2016, draw parents of a few nodes together by listing sets.)
+
+Nodes are chosen by a walk that does not depend on the DAG: from a chosen node to one of its
+candidates, or to a node that it is a candidate of, by what they matter to each other. Inside sets
+only are drawn; where a chosen node has an outside set, all stays as it is.
+"""
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.kernels import borrowed, inlined, kernel
+from outpoint.mcmc.dag import set_parents
+from outpoint.mcmc.moves.rev import list_edges
+from outpoint.mcmc.sums import draw_inside, log_meeting, sample_within
+from outpoint.tables.view import TableView
+
+MOST_NODES = 4
+"""Nodes whose parents are drawn together, at most."""
+
+LEAST_WEIGHT = 0.02
+"""Weight of a candidate that hardly matters, relative to one that is needed."""
+
+
+class Relatives(NamedTuple):
+    """Where the walk goes from v: to ``nodes[start[v]:start[v + 1]]``, shares summed up."""
+
+    start: NDArray[np.int64]
+    nodes: NDArray[np.int64]
+    cumulative: NDArray[np.float64]
+
+
+class Families(NamedTuple):
+    """Scratch space, and the layers that up to ``MOST_NODES`` nodes can have.
+
+    Ways ``first_way[k]`` to ``first_way[k + 1]`` put k nodes into layers; in way w node i stands
+    behind the nodes ``earlier[w, i]``, of which ``previous[w, i]`` right before it. ``below[u]`` is
+    the mask of the chosen nodes above u, behind the ``stamp`` of the step it belongs to.
+    ``within[i, j]`` is the mask of the candidates of i that are in D_j.
+    """
+
+    relatives: Relatives
+    first_way: NDArray[np.int64]
+    earlier: NDArray[np.int64]
+    previous: NDArray[np.int64]
+    chosen: NDArray[np.int64]
+    below: NDArray[np.int64]
+    stamp: NDArray[np.int64]
+    within: NDArray[np.int64]
+    log_tau: NDArray[np.float64]
+    log_way: NDArray[np.float64]
+
+
+def make_families(view: TableView) -> Families:
+    """Scratch space for DAGs over this table."""
+    n = len(view.candidates)
+    first_way, earlier, previous = _list_ways()
+    n_masks = 1 << MOST_NODES
+    return Families(
+        _find_relatives(view),
+        first_way,
+        earlier,
+        previous,
+        np.zeros(MOST_NODES, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+        np.zeros((MOST_NODES, MOST_NODES), dtype=np.int64),
+        np.zeros((MOST_NODES, n_masks, n_masks)),
+        np.zeros(len(earlier)),
+    )
+
+
+def _list_ways() -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """All ways to put 0, 1, ... nodes into layers without a gap."""
+    first = [0]
+    earlier, previous = [], []
+    for size in range(MOST_NODES + 1):
+        for layer in product(range(size), repeat=size):
+            if set(layer) == set(range(max(layer, default=-1) + 1)) and size > 0:
+                before = [[other < own for other in layer] for own in layer]
+                right_before = [[other == own - 1 for other in layer] for own in layer]
+                earlier.append([_mask(row) for row in before] + [0] * (MOST_NODES - size))
+                previous.append([_mask(row) for row in right_before] + [0] * (MOST_NODES - size))
+        first.append(len(earlier))
+    return np.array(first), np.array(earlier), np.array(previous)
+
+
+def _mask(members: list[bool]) -> int:
+    return sum(1 << i for i, is_member in enumerate(members) if is_member)
+
+
+def _find_relatives(view: TableView) -> Relatives:
+    """Weights by how much of the sum over a node's inside sets is in sets with the other node."""
+    n, n_candidates = view.candidates.shape
+    weight = np.zeros((n, n))
+    for i in range(n_candidates):
+        share = np.exp(view.omega[:, i, -1] - view.log_sums[:, -1])
+        weight[np.arange(n), view.candidates[:, i]] = np.maximum(share, LEAST_WEIGHT)
+    weight = np.maximum(weight, weight.T)
+    node, other = np.nonzero(weight)
+    start = np.searchsorted(node, np.arange(n + 1))
+    sums = np.concatenate([np.cumsum(row[row > 0]) / row.sum() for row in weight])
+    return Relatives(start, other, sums)
+
+
+@kernel
+def redraw_families(view, dag, listed, scratch, rng):
+    """Redraw parents of up to ``MOST_NODES`` nodes of ``dag``; returns whether any has changed.
+
+    The edges of ``dag`` must have been ``listed``; they still are afterwards.
+    """
+    view, dag, listed, scratch = borrowed(view), borrowed(dag), borrowed(listed), borrowed(scratch)
+    size = _choose(scratch, dag.code.size, rng)
+    for i in range(size):
+        if dag.code[scratch.chosen[i]] < 0:
+            return False
+    _mark_descendants(listed, scratch, size)
+    _sum_sets(view, scratch, size)
+    way = _draw_way(scratch, size, rng)
+    is_changed = False
+    for i in range(size):
+        node = scratch.chosen[i]
+        mask = _draw_set(view, scratch, size, way, i, rng)
+        if mask != dag.code[node]:
+            set_parents(view, dag, node, mask)
+            is_changed = True
+    if is_changed:
+        list_edges(dag, listed)
+    return is_changed
+
+
+@inlined
+def _choose(scratch, n, rng):
+    """Walk from a node to relatives; returns how many different nodes were met."""
+    relatives, chosen = scratch.relatives, scratch.chosen
+    chosen[0] = int(rng.random() * n)
+    size = 1
+    for _ in range(MOST_NODES - 1):
+        node = chosen[int(rng.random() * size)]
+        uniform = rng.random()
+        place = relatives.start[node]
+        last = relatives.start[node + 1] - 1
+        while place < last and uniform >= relatives.cumulative[place]:
+            place += 1
+        if not _is_chosen(chosen, size, relatives.nodes[place]):
+            chosen[size] = relatives.nodes[place]
+            size += 1
+    return size
+
+
+@inlined
+def _is_chosen(chosen, size, node):
+    """Whether ``node`` is among the first ``size`` chosen ones."""
+    found = False
+    for i in range(size):
+        found = found or chosen[i] == node
+    return found
+
+
+@inlined
+def _mark_descendants(listed, scratch, size):
+    """Mark what is below each chosen node, on ways that enter no other."""
+    below, waiting, chosen = scratch.below, listed.waiting, scratch.chosen
+    scratch.stamp[0] += 1
+    blank = scratch.stamp[0] << MOST_NODES
+    for j in range(size):
+        bit = 1 << j
+        below[chosen[j]] = blank | bit
+        waiting[0] = chosen[j]
+        n_waiting = 1
+        while n_waiting > 0:
+            n_waiting -= 1
+            u = waiting[n_waiting]
+            for i in range(listed.child_start[u], listed.child_start[u + 1]):
+                child = listed.children[i]
+                if _is_chosen(chosen, size, child):
+                    continue
+                if below[child] < blank:
+                    below[child] = blank
+                if below[child] & bit == 0:
+                    below[child] |= bit
+                    waiting[n_waiting] = child
+                    n_waiting += 1
+
+
+@inlined
+def _sum_sets(view, scratch, size):
+    """Fill ``within``, and the sums ``log_tau[i, E, T]`` for all E and T that can be."""
+    within, blank = scratch.within, scratch.stamp[0] << MOST_NODES
+    n_candidates = view.candidates.shape[1]
+    everyone = (1 << size) - 1
+    for i in range(size):
+        node = scratch.chosen[i]
+        for j in range(size):
+            within[i, j] = 0
+        for position in range(n_candidates):
+            above = scratch.below[view.candidates[node, position]]
+            if above >= blank:
+                for j in range(size):
+                    within[i, j] |= (above >> j & 1) << position
+        scratch.log_tau[i, 0, 0] = view.log_sums[node, _allowed(scratch, size, i, 0, n_candidates)]
+        for earlier in range(1, everyone + 1):
+            if earlier >> i & 1:
+                continue
+            allowed = _allowed(scratch, size, i, earlier, n_candidates)
+            previous = earlier
+            while previous > 0:
+                met = _met(scratch, size, i, previous) & allowed
+                scratch.log_tau[i, earlier, previous] = log_meeting(view, node, allowed, met)
+                previous = (previous - 1) & earlier
+
+
+@inlined
+def _allowed(scratch, size, i, earlier, n_candidates):
+    """The candidates of i that are below none but the ``earlier`` nodes."""
+    return ((1 << n_candidates) - 1) & ~_met(scratch, size, i, ((1 << size) - 1) & ~earlier)
+
+
+@inlined
+def _met(scratch, size, i, members):
+    """The candidates of i that are below any of the ``members``."""
+    mask = np.int64(0)
+    for j in range(size):
+        if members >> j & 1:
+            mask |= scratch.within[i, j]
+    return mask
+
+
+@inlined
+def _draw_way(scratch, size, rng):
+    """Layers of the chosen nodes, by their weights."""
+    first, last = scratch.first_way[size], scratch.first_way[size + 1]
+    log_way = scratch.log_way
+    top = -np.inf
+    for way in range(first, last):
+        total = 0.0
+        for i in range(size):
+            total += scratch.log_tau[i, scratch.earlier[way, i], scratch.previous[way, i]]
+        log_way[way] = total
+        top = max(top, total)
+    total = 0.0
+    for way in range(first, last):
+        total += np.exp(log_way[way] - top)
+    left = rng.random() * total
+    drawn = first
+    for way in range(first, last):
+        if log_way[way] > -np.inf:
+            drawn = way
+            left -= np.exp(log_way[way] - top)
+            if left < 0.0:
+                break
+    return drawn
+
+
+@inlined
+def _draw_set(view, scratch, size, way, i, rng):
+    """Parents of the i-th chosen node, given the layers."""
+    node, earlier, previous = scratch.chosen[i], scratch.earlier[way, i], scratch.previous[way, i]
+    allowed = _allowed(scratch, size, i, earlier, view.candidates.shape[1])
+    log_total = scratch.log_tau[i, earlier, previous]
+    if earlier == 0:
+        return draw_inside(view, view.ranked, node, node, allowed, log_total, rng.random())
+    met = _met(scratch, size, i, previous) & allowed
+    return sample_within(view, node, allowed, met, log_total, rng)

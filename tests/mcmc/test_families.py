@@ -1,0 +1,261 @@
+"""Drawing parents of a few nodes together keeps the posterior, and the compiled step is that step.
+
+The law comes from listing: of walks, which choose the nodes, and of parent sets, of which those
+that make a cycle are left out. Frequencies are compared by chi-square; the stated false-alarm rate
+is that of a test function (seeds are fixed).
+"""
+
+from collections import Counter
+from functools import lru_cache
+from itertools import product
+
+import numba
+import numpy as np
+import pytest
+
+from outpoint.mcmc.dag import copy_dag, make_dag
+from outpoint.mcmc.moves.families import LEAST_WEIGHT, MOST_NODES, make_families, redraw_families
+from outpoint.mcmc.moves.rev import list_edges, make_reversal
+from outpoint.mcmc.partition_chain import COLDEST_WITHOUT_REV, HOT_FAMILIES
+from tests.mcmc.held import TOGETHER, HeldTarget, Stepper, chosen_states, held_target
+from tests.mcmc.laws import (
+    Floats,
+    Target,
+    check_balanced,
+    check_counts,
+    check_invariant,
+    parent_sets,
+    peel,
+    tempered,
+    through_dags,
+)
+from tests.mcmc.loops import dag_code, dag_codes, is_consistent, make_dag_state, set_code
+from tests.mcmc.targets import NAMES, target
+from tests.reference import log_sum_exp
+
+FALSE_ALARM = 1e-6
+
+
+# The law
+
+
+def walk_shares(problem: Target, inside: dict[int, list[frozenset[int]]]) -> Floats:
+    """[v, u]: how a walk goes on from v, by listing the ``inside`` sets of each node."""
+    n = problem.n
+    weight = np.zeros((n, n))
+    for v in range(n):
+        total = log_sum_exp(problem.family[v, s] for s in inside[v])
+        for u in problem.view.candidates[v].tolist():
+            with_u = log_sum_exp(problem.family[v, s] for s in inside[v] if u in s)
+            weight[v, u] = max(LEAST_WEIGHT, np.exp(with_u - total))
+    weight = np.maximum(weight, weight.T)
+    return weight / weight.sum(axis=1, keepdims=True)
+
+
+def chosen_sets(shares: Floats) -> dict[frozenset[int], float]:
+    """The probability of each set of nodes that the walk may choose."""
+    n = len(shares)
+    walks: Counter[tuple[int, ...]] = Counter({(v,): 1.0 / n for v in range(n)})
+    for _ in range(MOST_NODES - 1):
+        longer: Counter[tuple[int, ...]] = Counter()
+        for walk, probability in walks.items():
+            for v in walk:
+                for u in np.flatnonzero(shares[v]).tolist():
+                    met = walk if u in walk else (*walk, u)
+                    longer[met] += probability / len(walk) * shares[v, u]
+        walks = longer
+    sets: Counter[frozenset[int]] = Counter()
+    for walk, probability in walks.items():
+        sets[frozenset(walk)] += probability
+    return dict(sets)
+
+
+def inside_sets(problem: Target) -> dict[int, list[frozenset[int]]]:
+    """The sets of each node that are possible and within its candidates."""
+    return {
+        v: [
+            s
+            for (u, s), score in problem.family.items()
+            if u == v and score > -np.inf and s <= set(problem.view.candidates[v].tolist())
+        ]
+        for v in range(problem.n)
+    }
+
+
+@lru_cache
+def families_matrix(problem: Target) -> Floats:
+    """The step on all DAGs."""
+    inside = inside_sets(problem)
+    dags = parent_sets(problem.n)
+    out = np.zeros((len(dags), len(dags)))
+    for chosen, share in chosen_sets(walk_shares(problem, inside)).items():
+        groups: dict[object, list[int]] = {}
+        for x, sets in enumerate(dags):
+            if problem.log_dag[x] > -np.inf and all(sets[v] in inside[v] for v in chosen):
+                kept = tuple(s for v, s in enumerate(sets) if v not in chosen)
+                groups.setdefault(kept, []).append(x)
+        moved = np.eye(len(dags))
+        for group in groups.values():
+            log_weight = problem.log_dag[group]
+            moved[group] = 0.0
+            moved[np.ix_(group, group)] = np.exp(log_weight - log_sum_exp(log_weight))
+        out += share * moved
+    return out
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("n", [3, 4])
+def test_declared_law_keeps_the_posterior(n, name):
+    problem = target(name, n)
+    matrix = families_matrix(problem)
+    check_invariant(problem.dags, matrix)
+    check_balanced(problem.dags, matrix)
+    check_invariant(problem.law(), through_dags(problem, matrix))
+
+
+def test_nodes_chosen_by_the_dag_would_be_noticed():
+    """A choice among a node's neighbours in the DAG needs a correction, which this step has not."""
+    problem = target("random", 3)
+    dags = parent_sets(3)
+    wrong = np.zeros((len(dags), len(dags)))
+    for x, sets in enumerate(dags):
+        for v in range(3):
+            near = [u for u in range(3) if u in sets[v] or v in sets[u]]
+            chosen = {v, near[0]} if near else {v}
+            others = [
+                y
+                for y, other in enumerate(dags)
+                if all(other[u] == sets[u] for u in range(3) if u not in chosen)
+            ]
+            wrong[x, others] += problem.dags[others] / problem.dags[others].sum() / 3
+    with pytest.raises(AssertionError):
+        check_invariant(problem.dags, wrong)
+
+
+# The compiled step
+
+
+@numba.njit(cache=True)
+def draw_families(view, start, families, rng, codes):
+    """One step from ``start``, again and again; returns whether the states stayed right."""
+    n = start.code.size
+    dag, listed = make_dag(n, start.parents.shape[1] - 1), make_reversal(n, n)
+    fine = True
+    for i in range(codes.size):
+        copy_dag(start, dag)
+        list_edges(dag, listed)
+        is_new = redraw_families(view, dag, listed, families, rng)
+        fine &= is_consistent(view, dag)
+        codes[i] = dag_code(view, dag)
+        fine &= is_new == (codes[i] != dag_code(view, start))
+    return fine
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "n_starts"),
+    [("random", 3, 25), ("required", 3, 25), ("random", 4, 30), ("candidates", 4, 20)],
+)
+def test_compiled_step(name, n, n_starts):
+    problem = target(name, n)
+    rng = np.random.default_rng(n)
+    possible = problem.log_dag > -np.inf
+    index, matrix = dag_codes(problem.view, possible), families_matrix(problem)
+    starts = np.flatnonzero(possible)
+    if len(starts) > n_starts:
+        starts = rng.choice(starts, n_starts, replace=False)
+    families = make_families(problem.view)
+    for start in starts:
+        codes = np.empty(10_000, dtype=np.int64)
+        state = make_dag_state(problem.view, start)
+        assert draw_families(problem.view, state, families, rng, codes)
+        counts = np.bincount([index[code] for code in codes], minlength=len(possible))
+        check_counts(counts, matrix[start], FALSE_ALARM / len(starts))
+
+
+def step_law(
+    problem: Target, start: tuple[frozenset[int], ...], *, forget: str = ""
+) -> dict[tuple[frozenset[int], ...], float]:
+    """Where the step leads from one DAG; ``forget`` names what a wrong step would overlook."""
+    n, inside = problem.n, inside_sets(problem)
+    law: Counter[tuple[frozenset[int], ...]] = Counter()
+    for chosen, share in chosen_sets(walk_shares(problem, inside)).items():
+        if forget == "others" and len(chosen) > 1:  # parents are drawn one after the other
+            chosen = frozenset([min(chosen)])
+        found = []
+        options = [inside[v] if v in chosen else [start[v]] for v in range(n)]
+        for sets in product(*options):
+            try:
+                peel([set(s) for s in sets])
+            except ValueError:
+                continue
+            found.append((sets, sum(problem.family[v, s] for v, s in enumerate(sets))))
+        total = log_sum_exp(score for _, score in found)
+        for sets, score in found:
+            law[sets] += share * np.exp(score - total)
+    return dict(law)
+
+
+def test_compiled_step_with_ways_through_other_nodes():
+    """Four of five nodes: descendants over the fifth, and below several of the four at once."""
+    problem = target("random", 5)
+    start = ((), (4,), (4, 1), (0, 4), (0,))  # 0 -> 4 -> 1, 2, 3
+    sets = tuple(frozenset(parents) for parents in start)
+    state = make_dag_state(problem.view, parent_sets(5).index(sets))
+    codes = np.empty(40_000, dtype=np.int64)
+    rng = np.random.default_rng(5)
+    assert draw_families(problem.view, state, make_families(problem.view), rng, codes)
+    found = Counter(codes.tolist())
+    for forget in ("", "others"):
+        law = step_law(problem, sets, forget=forget)
+        own = {
+            sum(set_code(problem.view, v, s) << (v * 4) for v, s in enumerate(dag)): share
+            for dag, share in law.items()
+        }
+        keys = sorted({*own, *found})
+        counts = np.array([found[key] for key in keys])
+        shares = np.array([own.get(key, 0.0) for key in keys])
+        if forget:
+            with pytest.raises(AssertionError):
+                check_counts(counts, shares, FALSE_ALARM)
+        else:
+            check_counts(counts, shares, FALSE_ALARM)
+
+
+# Through partitions, with held sets, to any power
+
+
+def together_matrix(problem: HeldTarget, power: float, block: int) -> Floats:
+    on_dags = np.linalg.matrix_power(families_matrix(problem.target), block)
+    return tempered(problem.through_dags(on_dags), problem.energy, 1.0 - power)
+
+
+@pytest.mark.parametrize("power", [1.0, 0.5, 0.2])
+@pytest.mark.parametrize("name", ["three", "four, two", "four, limited"])
+def test_held_sets_stay_and_the_law_is_kept(name, power):
+    problem = held_target(name)
+    matrix = together_matrix(problem, power, 2)
+    check_invariant(problem.law(power), matrix)
+    check_balanced(problem.law(power), matrix)
+    stepper = Stepper.of(problem, 1)
+    starts = chosen_states(problem, 14, 1)
+    for start in starts:
+        counts = stepper.counts(start, TOGETHER, 2, power, 5_000)
+        check_counts(counts, matrix[start], FALSE_ALARM / len(starts))
+
+
+def test_blocks_of_hot_replicas_are_short_and_then_none():
+    problem = held_target("three")
+    stepper = Stepper.of(problem, 1)
+    short = together_matrix(problem, 0.5, HOT_FAMILIES)
+    for start in range(len(problem.states)):
+        counts = stepper.counts(start, TOGETHER, 50, 0.5, 5_000)
+        check_counts(counts, short[start], FALSE_ALARM / len(problem.states))
+        counts = stepper.counts(start, TOGETHER, 5, COLDEST_WITHOUT_REV - 0.01, 100)
+        assert counts[start] == 100
+
+
+def test_blocks_that_are_not_accepted_would_be_noticed():
+    problem = held_target("three")
+    on_dags = np.linalg.matrix_power(families_matrix(problem.target), 2)
+    with pytest.raises(AssertionError):
+        check_invariant(problem.law(0.5), problem.through_dags(on_dags))
