@@ -43,8 +43,17 @@ class Elements(HTMLParser):
 
 
 HOSTILE_POSTERIOR = fabricated(len(HOSTILE), HOSTILE)
-PAGE = render_report(HOSTILE_POSTERIOR)
-PARSED = Elements(PAGE)
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    """The report on variables with hostile names."""
+    return render_report(HOSTILE_POSTERIOR)
+
+
+@pytest.fixture(scope="module")
+def parsed(page: str) -> Elements:
+    return Elements(page)
 
 
 def payload_of(page: str) -> dict:
@@ -57,16 +66,16 @@ def payload_of(page: str) -> dict:
 
 
 @pytest.mark.attack("hostile names of variables")
-def test_names_cannot_leave_the_data():
-    assert payload_of(PAGE)["names"] == list(HOSTILE)
-    assert [tag for tag, _ in PARSED.tags].count("script") == 3
-    assert not any(attrs.get("onerror") for _, attrs in PARSED.tags)
-    assert "{{ 7 * 7 }}" not in re.sub("<[^>]+>", "", PAGE[: PAGE.index("<main>")])
-    assert ">49<" not in PAGE
+def test_names_cannot_leave_the_data(page: str, parsed: Elements) -> None:
+    assert payload_of(page)["names"] == list(HOSTILE)
+    assert [tag for tag, _ in parsed.tags].count("script") == 3
+    assert not any(attrs.get("onerror") for _, attrs in parsed.tags)
+    assert "{{ 7 * 7 }}" not in re.sub("<[^>]+>", "", page[: page.index("<main>")])
+    assert ">49<" not in page
 
 
-def test_d3_comes_with_its_licence():
-    inline = re.findall(r"<script>(.*?)</script>", PAGE, re.S)
+def test_d3_comes_with_its_licence(page: str) -> None:
+    inline = re.findall(r"<script>(.*?)</script>", page, re.S)
     drawing = [text for text in inline if "https://d3js.org v7" in text]
     assert len(drawing) == 1
     assert "Permission to use, copy, modify" in drawing[0]
@@ -81,43 +90,43 @@ def test_json_in_a_script_has_no_markup():
         to_json({"rhat": float("nan")})
 
 
-def test_text_from_the_run_is_escaped():
-    assert "<b>bold</b>" not in PAGE
-    assert "<i>fabricated</i>" not in PAGE
-    assert html.escape("fabricated & <b>bold</b>") in PAGE
-    page = render_report(HOSTILE_POSTERIOR, command="outpoint learn '<u>x</u>'")
-    assert "<u>" not in page
-    assert "&lt;u&gt;x&lt;/u&gt;" in page
+def test_text_from_the_run_is_escaped(page: str) -> None:
+    assert "<b>bold</b>" not in page
+    assert "<i>fabricated</i>" not in page
+    assert html.escape("fabricated & <b>bold</b>") in page
+    with_command = render_report(HOSTILE_POSTERIOR, command="outpoint learn '<u>x</u>'")
+    assert "<u>" not in with_command
+    assert "&lt;u&gt;x&lt;/u&gt;" in with_command
 
 
-def test_nothing_is_loaded_from_elsewhere():
+def test_nothing_is_loaded_from_elsewhere(parsed: Elements) -> None:
     loading = ("src", "srcset", "action", "poster", "data")
-    for tag, attrs in PARSED.tags:
+    for tag, attrs in parsed.tags:
         assert tag not in ("link", "iframe", "object", "embed", "base")
         assert not any(attrs.get(name) for name in loading)
         for name in ("href", "xlink:href"):
             assert (attrs.get(name) or "#").startswith(("#", "data:image/png"))
-    assert not any("url(" in text.replace("url(#", "") for text in PARSED.raw[:1])
+    assert not any("url(" in text.replace("url(#", "") for text in parsed.raw[:1])
 
 
-def test_policy_allows_exactly_what_is_there():
-    policy = next(a["content"] for t, a in PARSED.tags if t == "meta" and "http-equiv" in a)
+def test_policy_allows_exactly_what_is_there(page: str, parsed: Elements) -> None:
+    policy = next(a["content"] for t, a in parsed.tags if t == "meta" and "http-equiv" in a)
     assert policy is not None
     assert policy.startswith("default-src 'none';")
     assert "unsafe" not in policy
     allowed = set(re.findall("'sha256-([^']+)'", policy))
-    inline = re.findall(r"<(?:style|script)>(.*?)</(?:style|script)>", PAGE, re.S)
+    inline = re.findall(r"<(?:style|script)>(.*?)</(?:style|script)>", page, re.S)
     found = {base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in inline}
     assert found == allowed
     assert len(found) == 3
-    assert not any("style" in attrs for _, attrs in PARSED.tags), "inline styles are forbidden"
-    assert not any(name.startswith("on") for _, attrs in PARSED.tags for name in attrs)
+    assert not any("style" in attrs for _, attrs in parsed.tags), "inline styles are forbidden"
+    assert not any(name.startswith("on") for _, attrs in parsed.tags for name in attrs)
 
 
-def test_ids_are_unique():
-    ids = [attrs["id"] for _, attrs in PARSED.tags if "id" in attrs]
+def test_ids_are_unique(page: str, parsed: Elements) -> None:
+    ids = [attrs["id"] for _, attrs in parsed.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
-    targets = re.findall(r'(?:url\(#|href="#)([^)"]+)', PAGE)
+    targets = re.findall(r'(?:url\(#|href="#)([^)"]+)', page)
     assert set(targets) <= set(ids)
     assert targets
 
