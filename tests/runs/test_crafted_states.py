@@ -18,6 +18,7 @@ from outpoint.errors import CheckpointError
 from outpoint.mcmc import SAMPLERS
 from outpoint.posterior import SampledPosterior
 from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
+from tests.grids import first
 from tests.runs.problems import make_numbers
 
 Arrays = dict[str, NDArray[Any]]
@@ -220,8 +221,8 @@ def mutate(array: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
 
 
 @pytest.mark.attack("checkpoints with random changes", "one sentence, or a run that goes on")
-@pytest.mark.parametrize("n_changes", [30, pytest.param(500, marks=pytest.mark.long)])
-@pytest.mark.parametrize("method", SAMPLERS)
+@pytest.mark.parametrize("n_changes", first([30, 500]))
+@pytest.mark.parametrize("method", first(SAMPLERS))
 def test_random_changes(
     runs: Path, tmp_path: Path, method: str, n_changes: int, record_property: Any
 ) -> None:

@@ -97,7 +97,7 @@ def check_windows(place: Path, case: str, deaths: list[list[Any]]) -> dict[str, 
 
 
 @pytest.mark.attack("a run killed at a critical moment", "continues to the same bytes")
-@pytest.mark.parametrize("case", WINDOWS)
+@pytest.mark.parametrize("case", first(WINDOWS))
 def test_deaths_in_critical_moments(tmp_path: Path, case: str) -> None:
     windows = check_windows(tmp_path, case, WINDOWS[case])
     if case == "mcmc":

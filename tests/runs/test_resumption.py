@@ -10,6 +10,7 @@ import pytest
 
 import outpoint as op
 from tests.cli.conftest import Run, run
+from tests.grids import first
 from tests.runs.problems import (
     CASES,
     NUMBERS,
@@ -86,7 +87,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", OPTIONS)
+@pytest.mark.parametrize("kind", first(OPTIONS))
 def test_they_are_those_of_the_run(
     kind: str, tmp_path: Path, short_rounds: pytest.MonkeyPatch
 ) -> None:
