@@ -16,6 +16,7 @@ from outpoint.posterior import ExactPosterior
 from outpoint.report.consensus import count_features
 from outpoint.report.plots.autocorrelation import autocorrelate
 from outpoint.report.plots.best_scores import smooth
+from tests.grids import covering
 from tests.report.posteriors import HOSTILE, exact, fabricated, sampled
 
 KINDS = {
@@ -50,8 +51,7 @@ def connections_of(ax):
     return {tuple(map(int, patch.get_gid().split("-"))): patch for patch in patches}
 
 
-@pytest.mark.parametrize("plot", SINGLE, ids=lambda plot: plot.__name__)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("plot", "kind"), covering(SINGLE, list(KINDS)))
 def test_every_plot_draws_every_posterior(plot, kind):
     ax = plot(KINDS[kind]())
     assert len(as_svg(ax)) > 1000
