@@ -8,6 +8,7 @@ from arviz_stats.base import array_stats
 
 from outpoint.errors import OptionError
 from outpoint.posterior.diagnostics import Limits, Status, diagnose, quick_rhat
+from tests.grids import covering
 
 AS_THEY_ARE = Limits(tolerance=0.0)
 
@@ -94,8 +95,7 @@ def test_against_the_plain_transcription(name):
     assert found.mean == pytest.approx(x.mean())
 
 
-@pytest.mark.parametrize("n_chains", [1, 2, 4])
-@pytest.mark.parametrize("n_batches", [4, 5, 7, 8, 11, 20, 257])
+@pytest.mark.parametrize(("n_chains", "n_batches"), covering([1, 2, 4], [4, 5, 7, 8, 11, 20, 257]))
 def test_all_series_at_once_are_those_of_arviz(n_chains, n_batches):
     rng = np.random.default_rng(n_batches)
     x = rng.normal(size=(n_chains, n_batches, 60))
