@@ -16,6 +16,7 @@ from outpoint.narrowing import narrow
 from outpoint.posterior import SampledPosterior
 from outpoint.tables.build import check_max_parents
 from outpoint.tables.view import view_table
+from tests.grids import covering
 
 N_CHAINS = 32
 SIZES = {6: 2, 7: 3}
@@ -67,8 +68,7 @@ def check_edges(posterior: SampledPosterior, exact: np.ndarray) -> None:
 # Against the exact posterior
 
 
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("beginning", ["by gains", "at random"])
+@pytest.mark.parametrize(("n", "beginning"), covering(list(SIZES), ["by gains", "at random"]))
 def test_edges(n: int, beginning: str) -> None:
     options: dict[str, Any] = {"n_candidates": SIZES[n]}
     if beginning == "at random":
@@ -84,6 +84,7 @@ def test_edges(n: int, beginning: str) -> None:
     assert exact_edges(n)[~is_candidate].max() > 0.05
 
 
+@pytest.mark.long
 def test_candidates_that_stay_poor(monkeypatch: pytest.MonkeyPatch) -> None:
     """No pilot may put them right: what is sampled is the same, though less quickly."""
     monkeypatch.setattr("outpoint.narrowing.MOST_ROUNDS", 1)
