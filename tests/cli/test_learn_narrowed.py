@@ -22,7 +22,7 @@ def test_a_problem_with_many_variables(run: Run) -> None:
     rng = np.random.default_rng(1)
     data = op.simulate(op.random_dag(22, rng, max_parents=2), 60, rng)
     Path("many.csv").write_text(table(",".join(data.names), data.values.round(3)))
-    words = ["--candidates", "5", "--max-parents", "3", *FEW, "--out", "run"]
+    words = ["--candidates", "5", "--max-parents", "2", *FEW, "--out", "run"]
     outcome = run("learn", "many.csv", *words)
     assert outcome.code == 0
     assert "parent sets outside the 5 candidates of each node are sampled" in unwrapped(outcome.out)

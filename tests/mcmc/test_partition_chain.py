@@ -88,6 +88,9 @@ CASES = [
 ]
 
 
+SMALL = [pytest.param(*case, marks=pytest.mark.long if case[1] > 4 else ()) for case in CASES]
+
+
 def name_case(value: object) -> str | None:
     if isinstance(value, Recipe):
         ladder = f"x{len(value.powers)}" + "to0" * (value.powers[-1] == 0) + "fresh" * value.fresh
@@ -109,7 +112,7 @@ def check_edges(problem: Target, recipe: Recipe, n_steps: int, seed: int) -> Non
     assert np.max(spread) < 0.02  # or nothing has been shown
 
 
-@pytest.mark.parametrize(("name", "n", "recipe"), CASES, ids=name_case)
+@pytest.mark.parametrize(("name", "n", "recipe"), SMALL, ids=name_case)
 def test_edge_probabilities(name, n, recipe):
     check_edges(target(name, n), recipe, 400_000, seed=n)
 
