@@ -323,6 +323,7 @@ def test_the_policy_is_in_force(driver, tmp_path):
 # Sizes and media
 
 
+@pytest.mark.long
 def test_two_hundred_nodes(open_report):
     page = open_report(fabricated(200))
     page.one("#details .close").click()

@@ -18,6 +18,7 @@ from outpoint.report.consensus import count_features
 from outpoint.report.facts import list_grounds, list_settings, write_number
 from outpoint.report.figures import draw_heatmap
 from outpoint.report.payload import MOST_ROWS, build_payload, to_json
+from tests.figures import leave_out_figures
 from tests.grids import first
 from tests.report.posteriors import HOSTILE, Fabricated, exact, fabricated, sampled
 
@@ -44,6 +45,11 @@ class Elements(HTMLParser):
 
 
 HOSTILE_POSTERIOR = fabricated(len(HOSTILE), HOSTILE)
+
+
+@pytest.fixture
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_out_figures(monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -198,6 +204,7 @@ def test_uncertain_edges_come_first():
     assert doubt[0] < 0.3 < doubt[-1]
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_columns_without_information_are_left_out():
     posterior = exact(4)
     table = payload_for(posterior)["table"]
@@ -207,6 +214,7 @@ def test_columns_without_information_are_left_out():
     assert "Status of every edge: exact." in render_report(posterior)
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_diagnostics_are_summarized():
     """With the numbers of the verdict, not those of edges that are known precisely."""
     page = render_report(sampled())
@@ -220,6 +228,7 @@ def test_diagnostics_are_summarized():
     assert f"<dt>Tempered replicas of each chain</dt><dd>{replicas}</dd>" in page
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_statuses_are_counted():
     page = render_report(fabricated(6))
     frame = fabricated(6).diagnostics()
@@ -228,6 +237,7 @@ def test_statuses_are_counted():
     assert not re.search(r"\bnan\b", re.sub(r"<script.*?</script>", "", page, flags=re.S), re.I)
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_columns_of_the_data():
     rng = np.random.default_rng(1)
     data = op.Dataset(("<a>", "b"), rng.normal(size=(20, 2)))
@@ -249,12 +259,14 @@ def test_large_reports_stay_small(n):
     assert 'id="illegible"' in page
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_everything_is_there_in_a_small_report():
     page = render_report(fabricated(8))
     for absent in ("left-out", "illegible", "raised"):
         assert f'id="{absent}"' not in page
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_a_crowded_graph_begins_at_a_higher_threshold():
     rng = np.random.default_rng(3)
     draws = np.triu(rng.random((2, 50, 20, 20)) < np.triu(rng.uniform(0.5, 0.8, (20, 20)), 1), 1)
@@ -287,6 +299,7 @@ def test_an_exact_report_does_not_speak_of_chains(n):
         assert f'href="#{absent}"' not in page
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_a_sampled_report_speaks_of_chains():
     assert "chain" in visible(render_report(sampled(5))).lower()
 
@@ -295,6 +308,7 @@ def grounds_of(posterior: op.Posterior) -> dict[str, str]:
     return dict(list_grounds(posterior))
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_the_banner_says_what_the_numbers_rest_on():
     rng = np.random.default_rng(1)
     data = op.Dataset(("a", "b", "c"), rng.normal(size=(30, 3)))
@@ -334,6 +348,7 @@ def test_settings_are_one_list():
     assert not any("hain" in label for label, _ in list_settings(exact(5)))
 
 
+@pytest.mark.usefixtures("no_figures")
 def test_effects_and_best_dags_are_shown():
     posterior = exact(5)
     page = render_report(posterior)
