@@ -337,7 +337,7 @@ def test_interrupted_run(short_rounds: pytest.MonkeyPatch) -> None:
     assert not posterior.converged or "interrupted" in posterior.verdict
 
 
-@pytest.mark.parametrize("method", SAMPLERS)
+@pytest.mark.parametrize("method", first(SAMPLERS, 2))
 def test_interrupted_at_any_time(method: str, short_rounds: pytest.MonkeyPatch) -> None:
     """Either there is nothing to return, or a posterior that answers everything."""
     outcomes = set()

@@ -136,6 +136,7 @@ def test_fewer_steps_than_were_taken(
     )
 
 
+@pytest.mark.long
 def test_fewer_steps_after_an_interruption(
     tmp_path: Path, short_rounds: pytest.MonkeyPatch
 ) -> None:
@@ -177,6 +178,7 @@ def test_a_lost_checkpoint_of_a_prolonged_run(
 # A given time
 
 
+@pytest.mark.long
 def test_more_time_for_a_run_of_a_given_number_of_steps(
     tmp_path: Path, short_rounds: pytest.MonkeyPatch
 ) -> None:

@@ -122,6 +122,7 @@ class WorkerKiller(Thread):
                     self.over.wait(1.0)
 
 
+@pytest.mark.long
 @pytest.mark.attack("a Dask worker killed", "the same draws")
 def test_killed_workers(
     cluster: Any, engine: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -68,6 +68,7 @@ def test_no_room_for_a_checkpoint(
     assert differing(whole, tmp_path / "run") == []
 
 
+@pytest.mark.long
 @pytest.mark.attack("a full disk")
 def test_no_room_for_draws(tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> None:
     short_rounds.setattr("outpoint.runs.driving.FIRST_ROUND", 1000)

@@ -99,12 +99,14 @@ def test_other_data_in_the_same_place(tmp_path: Path, short_rounds: pytest.Monke
     assert same_draws(fresh, again)
 
 
+@pytest.mark.long
 def test_a_run_in_memory_is_the_same(tmp_path: Path) -> None:
     assert same_draws(
         learn("mcmc", tmp_path / "run", **NARROW), learn("mcmc", **NARROW, resume=False)
     )
 
 
+@pytest.mark.long
 def test_a_saved_start_is_where_the_first_chain_begins(
     tmp_path: Path, short_rounds: pytest.MonkeyPatch
 ) -> None:
