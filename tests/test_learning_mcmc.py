@@ -100,8 +100,7 @@ def check_mean(values: np.ndarray, exact: np.ndarray | float, n_draws: int | Non
 # Against the exact posterior
 
 
-@pytest.mark.parametrize("method", SAMPLERS)
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize(("name", "method"), covering(list(PROBLEMS), list(SAMPLERS)))
 def test_edges(name: str, method: str) -> None:
     posterior = sampled(name, method)
     law = law_of(name, method)

@@ -97,8 +97,7 @@ def test_declared_exchanges_keep_the_product(name, powers):
         check_balanced(states, kernel.on_states(n_tries))
 
 
-@pytest.mark.parametrize("powers", POWERS)
-@pytest.mark.parametrize("name", FOUR)
+@pytest.mark.parametrize(("name", "powers"), covering(FOUR, POWERS))
 def test_declared_exchanges_of_four_nodes_are_in_balance(name, powers):
     check_flows(Crossing(crossing_target(name), powers), 200)
 

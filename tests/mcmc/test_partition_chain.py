@@ -10,6 +10,7 @@ eigenvalue says that nothing is left of their correlation, and then tested by ch
 
 from dataclasses import replace
 from math import ceil, log
+from typing import Any
 
 import numba
 import numpy as np
@@ -88,7 +89,9 @@ CASES = [
 ]
 
 
-SMALL = [pytest.param(*case, marks=pytest.mark.long if case[1] > 4 else ()) for case in CASES]
+def small(cases: list[tuple[str, int, Recipe]], n: int) -> list[Any]:
+    """The cases with up to ``n`` nodes, and the others marked long."""
+    return [pytest.param(*case, marks=pytest.mark.long if case[1] > n else ()) for case in cases]
 
 
 def name_case(value: object) -> str | None:
@@ -112,7 +115,7 @@ def check_edges(problem: Target, recipe: Recipe, n_steps: int, seed: int) -> Non
     assert np.max(spread) < 0.02  # or nothing has been shown
 
 
-@pytest.mark.parametrize(("name", "n", "recipe"), SMALL, ids=name_case)
+@pytest.mark.parametrize(("name", "n", "recipe"), small(CASES, 4), ids=name_case)
 def test_edge_probabilities(name, n, recipe):
     check_edges(target(name, n), recipe, 400_000, seed=n)
 
@@ -169,7 +172,7 @@ def dags_drawn(problem: Target, trace) -> np.ndarray:
     return np.array(known)[inverse.ravel()]
 
 
-@pytest.mark.parametrize(("name", "n", "recipe"), DRAWN, ids=name_case)
+@pytest.mark.parametrize(("name", "n", "recipe"), small(DRAWN, 3), ids=name_case)
 def test_draws(name, n, recipe):
     problem = target(name, n)
     _, trace = draw(problem, recipe, 10_000, seed=n)
