@@ -10,7 +10,7 @@ import outpoint as op
 from outpoint.mcmc.ladder import early_ends
 from outpoint.posterior.info import describe_model
 from outpoint.posterior.run_again import LENGTH, run_again
-from tests.figures import leave_out_figures
+from tests.figures import leave_out_reports
 from tests.grids import covering
 
 NAMES = ["a", "b", "c", "d", "e"]
@@ -43,8 +43,8 @@ RUNS = {
 
 
 @pytest.fixture(autouse=True)
-def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_out_figures(monkeypatch)
+def no_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_out_reports(monkeypatch)
 
 
 def table(path: Path) -> Path:

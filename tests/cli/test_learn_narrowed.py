@@ -17,6 +17,7 @@ def unwrapped(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.usefixtures("reports")
 def test_a_problem_with_many_variables(run: Run) -> None:
     """From the command to its report: 22 variables, 5 candidates of each."""
     rng = np.random.default_rng(1)

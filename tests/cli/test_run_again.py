@@ -12,6 +12,8 @@ from tests.cli.conftest import Run
 from tests.grids import first
 from tests.test_run_again import assert_same, execute, table
 
+pytestmark = pytest.mark.usefixtures("reports")
+
 WORDS = {
     "knowledge": ["--require", "a->b", "--forbid", "c->d", "--tier", "a,b", "--edge-prior", "0.2"],
     "sampled": ["--method", "mcmc", "--steps", "400", "--chains", "2"],
