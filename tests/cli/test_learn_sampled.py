@@ -41,6 +41,7 @@ def test_order_mcmc_says_that_it_is_biased(run: Run) -> None:
     assert "biased" in outcome.out
 
 
+@pytest.mark.long
 def test_many_variables_are_sampled_by_default(run: Run) -> None:
     numbers = np.random.default_rng(1).normal(size=(60, 25)).round(3)
     names = ",".join(f"v{i}" for i in range(25))

@@ -76,8 +76,7 @@ def test_the_oracle_counts_edges(n: int) -> None:
     assert sum(count_by_edges(8, 2)) == count_dags(8, max_parents=2)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("n", [2, 3, 4])
+@pytest.mark.parametrize(("n", "method"), covering([2, 3, 4], METHODS))
 def test_all_dags_are_equally_likely(n: int, method: str) -> None:
     cells = sorted(a.tobytes() for a in enumerate_dags(n))
     draws = sample_uniform_dags(n, 30 * len(cells), n, method=method)

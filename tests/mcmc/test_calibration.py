@@ -128,6 +128,7 @@ def test_calibrated_over_many_runs(method):
     check_ranks(ranks)
 
 
+@pytest.mark.long
 def test_order_mcmc_is_not_calibrated():
     """Half as many runs are enough to see it."""
     gaps, ranks = replicate("order", 200)

@@ -258,7 +258,8 @@ def test_compiled_moves_keep_what_is_held(name, move, power):
 
 @pytest.mark.parametrize("power", REV_POWERS)
 @pytest.mark.parametrize(
-    ("name", "block"), [("three", 1), ("three, mutual", 3), ("four, one", 2), ("four, limited", 4)]
+    ("name", "block"),
+    first([("three", 1), ("three, mutual", 3), ("four, one", 2), ("four, limited", 4)], 2),
 )
 def test_compiled_reversals_to_any_power(name, block, power):
     check_steps(held_target(name), reverse_matrix(name, power, block), REVERSE, block, power, 5_000)

@@ -5,6 +5,7 @@ a real checkpoint, which gets a matching checksum.
 """
 
 import json
+from itertools import product
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -146,7 +147,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.attack("checkpoints with an impossible state", "one sentence that says what is wrong")
 @pytest.mark.parametrize(
-    ("method", "name"), [(method, name) for method in CRAFTED for name in CRAFTED[method]]
+    ("method", "name"),
+    [case for method in CRAFTED for case in first(product([method], CRAFTED[method]), 6)],
 )
 def test_impossible_states(runs: Path, tmp_path: Path, method: str, name: str) -> None:
     out = copytree(runs / method, tmp_path / "run")

@@ -142,6 +142,7 @@ def test_killed_workers(
     assert differing(tmp_path / "threads", tmp_path / "dask") == []
 
 
+@pytest.mark.long
 def test_workers_of_our_own(short_rounds: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without a scheduler processes are started, and a place on disk is found."""
     short_rounds.setattr(driving, "FIRST_ROUND", 1000)

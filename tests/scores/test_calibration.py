@@ -99,7 +99,7 @@ def is_calibrated(gaps: np.ndarray) -> bool:
     return bool((np.abs(gaps.mean(axis=0)) <= 4 * error).all())
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", first(PROBLEMS, 2))
 def test_probabilities_are_those_of_the_prior(name: str) -> None:
     assert is_calibrated(edge_gaps(name))
 
