@@ -11,7 +11,6 @@ import pytest
 import outpoint as op
 from outpoint.cli import app
 from tests.cli.conftest import COLOURS, Run, listing, table, without_colours
-from tests.grids import first
 
 
 def outpoint(directory: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -43,7 +42,8 @@ def test_process_failure(tmp_path: Path) -> None:
     assert listing(tmp_path) == []
 
 
-@pytest.mark.parametrize("encoding", first(["ascii", "utf-8"]))
+@pytest.mark.long
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_process_with_names_the_terminal_cannot_show(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "data.csv").write_text(table("é😀,b,c,d"), encoding="utf-8")
     done = outpoint(tmp_path, "learn", "data.csv", PYTHONIOENCODING=encoding, COLUMNS="40")

@@ -156,6 +156,7 @@ def test_summary_of_an_interrupted_run(run: Run, monkeypatch: pytest.MonkeyPatch
     assert differing(Path("whole"), Path("run")) == []
 
 
+@pytest.mark.long
 def test_a_finished_run_is_continued(run: Run) -> None:
     """With more steps, or without a word about them, which changes nothing."""
     words = ["learn", "data.csv", "--method", "mcmc", "--draws", "100", "--seed=1", "--out"]

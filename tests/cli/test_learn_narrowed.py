@@ -69,6 +69,7 @@ def test_summaries_without_candidates(run: Run) -> None:
         assert summary["candidates"] is None
 
 
+@pytest.mark.long
 def test_a_run_over_candidates_is_continued(run: Run) -> None:
     words = ["learn", "data.csv", "--candidates", "2", *FEW]
     assert run(*words, "--out", "run").code == 0

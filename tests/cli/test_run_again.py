@@ -21,7 +21,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("words", first(WORDS.values(), 2), ids=WORDS)
+@pytest.mark.parametrize("words", first(WORDS.values()), ids=WORDS)
 def test_from_the_command_line(run: Run, words: list[str]) -> None:
     table(Path("data.csv"))
     drop = [] if "--columns" in words else ["--drop", "row"]
@@ -53,7 +53,8 @@ TIMED = {
 }
 
 
-@pytest.mark.parametrize("words", first(TIMED.values()), ids=TIMED)
+@pytest.mark.long
+@pytest.mark.parametrize("words", TIMED.values(), ids=TIMED)
 def test_a_run_limited_by_a_clock(run: Run, words: list[str]) -> None:
     line = ["learn", "data.csv", "--method", "mcmc", *words, "--seed", "3", "-q", "--out", "first"]
     assert run(*line).code == 0

@@ -83,7 +83,14 @@ def test_acceptance_rule():
 @pytest.mark.parametrize("move", MOVE_NAMES)
 @pytest.mark.parametrize(
     ("name", "n", "powers", "n_draws"),
-    [("random", 3, POWERS, 8_000), ("required", 3, POWERS, 8_000), ("random", 4, (0.5,), 4_000)],
+    first(
+        [
+            ("random", 3, POWERS, 8_000),
+            ("required", 3, POWERS, 8_000),
+            ("random", 4, (0.5,), 4_000),
+        ],
+        2,
+    ),
 )
 def test_compiled_steps(move, name, n, powers, n_draws):
     problem, table = target(name, n), code_table(n)

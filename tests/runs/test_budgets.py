@@ -92,6 +92,7 @@ def test_steps_limit_the_time(short_rounds: pytest.MonkeyPatch) -> None:
         assert posterior.n_draws >= 1
 
 
+@pytest.mark.long
 def test_more_time_continues_the_run(tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> None:
     """Order MCMC is never said to have converged, so that nothing else ends it."""
     out = tmp_path / "run"

@@ -121,7 +121,8 @@ def test_one_way_to_more_steps(case: str, tmp_path: Path, short_rounds: pytest.M
     }
 
 
-@pytest.mark.parametrize("fewer", first([1000, 1, 2999]))
+@pytest.mark.long
+@pytest.mark.parametrize("fewer", [1000, 1, 2999])
 def test_fewer_steps_than_were_taken(
     fewer: int, tmp_path: Path, short_rounds: pytest.MonkeyPatch
 ) -> None:
@@ -214,6 +215,7 @@ def test_a_number_of_steps_for_a_run_of_a_given_time(
 # Until the chains agree
 
 
+@pytest.mark.long
 def test_more_steps_for_a_run_that_has_converged(
     tmp_path: Path, short_rounds: pytest.MonkeyPatch
 ) -> None:
@@ -257,7 +259,7 @@ STOPPING: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", first(STOPPING, 2))
+@pytest.mark.parametrize("kind", first(STOPPING))
 def test_without_options_the_saved_ones_are_taken(
     kind: str, tmp_path: Path, short_rounds: pytest.MonkeyPatch
 ) -> None:

@@ -150,6 +150,7 @@ def test_workers_of_our_own(short_rounds: pytest.MonkeyPatch, tmp_path: Path) ->
     assert same_draws(learn("mcmc", resume=False), learn("mcmc", resume=False, engine="dask"))
 
 
+@pytest.mark.long
 def test_interrupted(engine: dict[str, Any], tmp_path: Path) -> None:
     """What the workers had done is saved; the posterior of it says that it is not all."""
     learn("mcmc", tmp_path / "whole")
@@ -392,6 +393,7 @@ def test_tables(kind: str, cluster: Any, monkeypatch: pytest.MonkeyPatch) -> Non
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.long
 def test_two_custom_scores_in_one_directory(engine: dict[str, Any], tmp_path: Path) -> None:
     """Workers live longer than runs: they must not take the table of one for that of the next."""
     for seed in (1, 2):

@@ -161,6 +161,7 @@ def test_unwritable_directory(
     assert differing(whole, tmp_path / "run") == []
 
 
+@pytest.mark.long
 def test_command_line(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

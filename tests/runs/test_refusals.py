@@ -315,6 +315,7 @@ def test_another_version(run: Path) -> None:
     assert f'version was "0.0.9" and is "{op.__version__}"' in refusal(run)
 
 
+@pytest.mark.long
 def test_scores_of_another_processor(tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> None:
     """Equivalent DAGs have equal scores up to rounding, which no two processors do alike."""
     rng = np.random.default_rng(3)

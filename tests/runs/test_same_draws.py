@@ -26,7 +26,7 @@ from tests.runs.problems import (
     use_short_rounds,
 )
 
-ALWAYS = ("mcmc", "order", "structure+rev")
+ALWAYS = ("mcmc", "structure+rev")
 SOME = [pytest.param(case, marks=() if case in ALWAYS else pytest.mark.long) for case in CASES]
 
 
@@ -84,6 +84,7 @@ def test_continued_with_unequal_chains(
     assert differing(tmp_path / "whole", late) == []
 
 
+@pytest.mark.long
 def test_chains_are_judged_at_the_same_step(
     tmp_path: Path, short_rounds: pytest.MonkeyPatch
 ) -> None:
@@ -115,7 +116,8 @@ learn(sys.argv[2], Path(sys.argv[1]))
 """
 
 
-@pytest.mark.parametrize("case", first(["mcmc", "structure until converged"]))
+@pytest.mark.long
+@pytest.mark.parametrize("case", ["mcmc", "structure until converged"])
 def test_hash_seeds(case: str, tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> None:
     """Nothing depends on the order of sets; nor do the bytes of the files on the process."""
     learn(case, tmp_path / "here")

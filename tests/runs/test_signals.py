@@ -159,7 +159,7 @@ def test_a_signal_while_a_checkpoint_is_written(
 
 @pytest.mark.parametrize("case", ["mcmc"])
 def test_some_signals(case: str, tmp_path: Path) -> None:
-    check_signals(tmp_path, case, n_signals=6, seed=1)
+    check_signals(tmp_path, case, n_signals=4, seed=1)
 
 
 @pytest.mark.long
