@@ -8,9 +8,12 @@ import pytest
 
 
 def first(values: Iterable[Any], n: int = 1) -> list[Any]:
-    """The first ``n`` values, and the others marked long."""
+    """The first ``n`` values, and the others marked long; a tuple is a case of several values."""
     return [
-        pytest.param(value, marks=pytest.mark.long if place >= n else ())
+        pytest.param(
+            *(value if isinstance(value, tuple) else (value,)),
+            marks=pytest.mark.long if place >= n else (),
+        )
         for place, value in enumerate(values)
     ]
 

@@ -23,6 +23,8 @@ from tests.figures import leave_out_figures
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LONGER = ("report", "runs", "tutorial")
+"""Pages that take many seconds; ``.ci/run`` runs them, too."""
 BLOCK = re.compile(r"^```(python|sh|text)\n(.*?)^```\n\n?(?=(```text)?)", re.M | re.S)
 NUMBERS = re.compile(r"# (-?\d[\d.]*(?:, -?\d[\d.]*)*)(?![\d,.]*\w)")
 VARYING = re.compile(r"\d+\.\d+ s$|(?<=agree to )\S+", re.M)
@@ -68,7 +70,13 @@ def check_output(stated: str, printed: str) -> None:
     assert doctest.OutputChecker().check_output(stated, printed, flags), printed
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.long if page.stem in LONGER else (), id=page.stem)
+        for page in PAGES
+    ],
+)
 def test_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     leave_out_figures(monkeypatch)

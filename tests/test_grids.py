@@ -21,3 +21,9 @@ def test_first() -> None:
     cases = first({"a": 1, "b": 2, "c": 3}, 2)
     assert [case.values for case in cases] == [("a",), ("b",), ("c",)]
     assert [bool(case.marks) for case in cases] == [False, False, True]
+
+
+def test_first_of_cases_with_several_values() -> None:
+    cases = first([(1, "a"), (2, "b")])
+    assert [case.values for case in cases] == [(1, "a"), (2, "b")]
+    assert [bool(case.marks) for case in cases] == [False, True]

@@ -16,6 +16,7 @@ from outpoint.mcmc import SAMPLERS
 from outpoint.mcmc.moves import MOVES
 from outpoint.posterior import SampledPosterior
 from outpoint.runs import Progress
+from tests.grids import covering
 from tests.reference import ReferencePosterior, all_dags, enumerate_posterior
 
 UNBIASED = tuple(method for method in SAMPLERS if method != "order")
@@ -99,8 +100,7 @@ def check_mean(values: np.ndarray, exact: np.ndarray | float, n_draws: int | Non
 # Against the exact posterior
 
 
-@pytest.mark.parametrize("method", SAMPLERS)
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize(("name", "method"), covering(list(PROBLEMS), list(SAMPLERS)))
 def test_edges(name: str, method: str) -> None:
     posterior = sampled(name, method)
     law = law_of(name, method)
@@ -226,8 +226,7 @@ def test_acceptance(method: str) -> None:
 # Background knowledge
 
 
-@pytest.mark.parametrize("start", [None, "order", "dag"])
-@pytest.mark.parametrize("method", SAMPLERS)
+@pytest.mark.parametrize(("method", "start"), covering(list(SAMPLERS), [None, "order", "dag"]))
 def test_background_knowledge_holds_in_every_draw(method: str, start: Any) -> None:
     rules: dict[str, Any] = {
         "forbidden": [("a", "b")],
@@ -327,17 +326,19 @@ def test_bad_starts(method: str, options: dict[str, Any], kind: type, fragment: 
 
 
 @pytest.mark.parametrize(
-    "moves",
-    [
-        "paper",
-        {"split_join": 1},
-        {"node_move": 1.0, "swap_any": 1.0},
-        {"node_gibbs": 1.0},
-        {"node_gibbs": 10, "rev": 1, "swap_adjacent": 3},
-    ],
+    ("method", "moves"),
+    covering(
+        ["mcmc", "partition", "partition+rev"],
+        [
+            "paper",
+            {"split_join": 1},
+            {"node_move": 1.0, "swap_any": 1.0},
+            {"node_gibbs": 1.0},
+            {"node_gibbs": 10, "rev": 1, "swap_adjacent": 3},
+        ],
+    ),
     ids=str,
 )
-@pytest.mark.parametrize("method", ["mcmc", "partition", "partition+rev"])
 def test_own_moves(method: str, moves: Any) -> None:
     posterior = op.learn(
         **PROBLEMS["custom"], method=method, moves=moves, chains=N_CHAINS, steps=8000, seed=3

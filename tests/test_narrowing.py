@@ -1,6 +1,7 @@
 """``learn`` over few candidates, from end to end: what it samples does not depend on them."""
 
 from functools import lru_cache
+from itertools import product
 from math import comb
 from typing import Any
 
@@ -16,6 +17,7 @@ from outpoint.narrowing import narrow
 from outpoint.posterior import SampledPosterior
 from outpoint.tables.build import check_max_parents
 from outpoint.tables.view import view_table
+from tests.grids import first
 
 N_CHAINS = 32
 SIZES = {6: 2, 7: 3}
@@ -67,8 +69,7 @@ def check_edges(posterior: SampledPosterior, exact: np.ndarray) -> None:
 # Against the exact posterior
 
 
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("beginning", ["by gains", "at random"])
+@pytest.mark.parametrize(("n", "beginning"), first(product(SIZES, ["at random", "by gains"])))
 def test_edges(n: int, beginning: str) -> None:
     options: dict[str, Any] = {"n_candidates": SIZES[n]}
     if beginning == "at random":
@@ -84,6 +85,7 @@ def test_edges(n: int, beginning: str) -> None:
     assert exact_edges(n)[~is_candidate].max() > 0.05
 
 
+@pytest.mark.long
 def test_candidates_that_stay_poor(monkeypatch: pytest.MonkeyPatch) -> None:
     """No pilot may put them right: what is sampled is the same, though less quickly."""
     monkeypatch.setattr("outpoint.narrowing.MOST_ROUNDS", 1)

@@ -10,6 +10,8 @@ import outpoint as op
 from outpoint.mcmc.ladder import early_ends
 from outpoint.posterior.info import describe_model
 from outpoint.posterior.run_again import LENGTH, run_again
+from tests.figures import leave_out_reports
+from tests.grids import covering
 
 NAMES = ["a", "b", "c", "d", "e"]
 SAMPLED = {"method": "mcmc", "steps": 400, "chains": 2, "draws": 40}
@@ -38,6 +40,11 @@ RUNS = {
     "structure": {**SAMPLED, "method": "structure", "edge_reversals": False},
     "until converged": {"method": "mcmc", "chains": 2, "until_converged": True, "steps": 2000},
 }
+
+
+@pytest.fixture(autouse=True)
+def no_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_out_reports(monkeypatch)
 
 
 def table(path: Path) -> Path:
@@ -178,8 +185,7 @@ MORE = [
 ]
 
 
-@pytest.mark.parametrize("method", ["mcmc", "structure"])
-@pytest.mark.parametrize("more", MORE, ids=str)
+@pytest.mark.parametrize(("method", "more"), covering(["mcmc", "structure"], MORE), ids=str)
 def test_a_run_that_was_continued(tmp_path, method, more):
     data = op.load_dataset(table(tmp_path / "data.csv"), drop=["row"])
     kept = {"method": method, "chains": 2, "out": tmp_path / "run", "resume": True}

@@ -1,11 +1,13 @@
 """Whole graphs, neighbourhoods and single DAGs: what is chosen is shown, and nothing is clipped."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from outpoint.report.answers import list_dags
 from outpoint.report.scenes import NEAR
-from tests.grids import covering
+from tests.grids import first
 from tests.report.posteriors import HOSTILE, exact, fabricated, sampled
 
 
@@ -43,7 +45,7 @@ POSTERIORS = {
 }
 
 
-@pytest.mark.parametrize(("kind", "width"), covering(list(POSTERIORS), [1400, 360]))
+@pytest.mark.parametrize(("kind", "width"), first(product(POSTERIORS, [1400, 360]), 4))
 def test_nothing_is_clipped(open_report, driver, kind, width):
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -59,7 +61,7 @@ def test_nothing_is_clipped(open_report, driver, kind, width):
     assert scroll <= inner == width
 
 
-@pytest.mark.parametrize("n", [14, 37, 60])
+@pytest.mark.parametrize("n", first([37, 14, 60]))
 def test_labels_can_be_read_at_once(open_report, driver, n):
     size = {"width": 1400, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -123,7 +125,7 @@ def test_neighbours_by_keyboard(open_report):
 
 
 def test_many_variables_begin_with_a_neighbourhood(open_report):
-    posterior = fabricated(441)
+    posterior = fabricated(200)
     page = open_report(posterior)
     assert page.one("input[value=around]").is_selected()
     assert 1 < len(page.all(".node")) <= 25
@@ -132,7 +134,7 @@ def test_many_variables_begin_with_a_neighbourhood(open_report):
     hub = int(page.one("#find").get_attribute("value"))
     assert strength[hub] == pytest.approx(strength.max())
     page.one("input[value=whole]").click()
-    assert len(page.all(".node")) == 441
+    assert len(page.all(".node")) == 200
 
 
 def test_choosing_keeps_the_zoom(open_report):

@@ -15,7 +15,7 @@ import pytest
 
 import outpoint as op
 from outpoint.cli import main
-from tests.figures import leave_out_figures
+from tests.figures import leave_out_figures, leave_out_reports
 
 COLOURS = ("FORCE_COLOR", "PY_COLORS", "TTY_COMPATIBLE", "GITHUB_ACTIONS", "CLICOLOR_FORCE")
 """Variables that can make a pipe look like a terminal."""
@@ -45,8 +45,15 @@ Run = Callable[..., Outcome]
 
 
 @pytest.fixture(autouse=True)
-def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_out_figures(monkeypatch)
+def short_reports(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is nothing in them; where a test asks for ``reports``, all but the figures."""
+    leave_out = leave_out_figures if "reports" in request.fixturenames else leave_out_reports
+    leave_out(monkeypatch)
+
+
+@pytest.fixture
+def reports() -> None:
+    """For tests that look into reports."""
 
 
 @pytest.fixture

@@ -69,25 +69,32 @@ BAD_RUNS = {
 }
 
 
-@pytest.fixture
-def place(run: Run, runs: Runs) -> Run:
+@pytest.fixture(scope="module")
+def traps(runs: Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory full of traps, and a good run in ``run``."""
     import xarray as xr
 
+    folder = tmp_path_factory.mktemp("traps")
     for name, content in GRAPHS.items():
-        Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     for name in ("folder.dot", "started/checkpoint", "corrupt", "cut", "names"):
-        Path(name).mkdir(parents=True)
-    shutil.copytree(runs.exact, "run")
-    shutil.copytree(runs.categories, "categories")
-    shutil.copytree(runs.hostile, "hostile")
-    good = Path("run/posterior.nc").read_bytes()
-    Path("corrupt/posterior.nc").write_bytes(bytes(range(256)) * 9)
-    Path("cut/posterior.nc").write_bytes(good[: len(good) // 2])
-    xr.Dataset({"x": ("y", [1.0])}).to_netcdf("foreign.nc", engine="h5netcdf")
-    stored = xr.load_dataset("run/posterior.nc", engine="h5netcdf")
-    stored = stored.drop_vars("names")
-    stored.to_netcdf("names/posterior.nc", engine="h5netcdf")
+        (folder / name).mkdir(parents=True)
+    shutil.copytree(runs.exact, folder / "run")
+    shutil.copytree(runs.categories, folder / "categories")
+    shutil.copytree(runs.hostile, folder / "hostile")
+    good = (folder / "run/posterior.nc").read_bytes()
+    (folder / "corrupt/posterior.nc").write_bytes(bytes(range(256)) * 9)
+    (folder / "cut/posterior.nc").write_bytes(good[: len(good) // 2])
+    xr.Dataset({"x": ("y", [1.0])}).to_netcdf(folder / "foreign.nc", engine="h5netcdf")
+    stored = xr.load_dataset(folder / "run/posterior.nc", engine="h5netcdf")
+    stored.drop_vars("names").to_netcdf(folder / "names/posterior.nc", engine="h5netcdf")
+    return folder
+
+
+@pytest.fixture
+def place(run: Run, traps: Path) -> Run:
+    """The command line in a directory of traps."""
+    shutil.copytree(traps, ".", dirs_exist_ok=True)
     return run
 
 

@@ -42,6 +42,7 @@ def test_process_failure(tmp_path: Path) -> None:
     assert listing(tmp_path) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_process_with_names_the_terminal_cannot_show(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "data.csv").write_text(table("é😀,b,c,d"), encoding="utf-8")

@@ -45,6 +45,7 @@ def test_categorical_data(run: Run) -> None:
     assert op.load("r").info.score == "bdeu"
 
 
+@pytest.mark.usefixtures("reports")
 def test_learn_map_and_score(run: Run, lab: Path) -> None:
     words = ["--interventions", "interventions"]
     outcome = run("learn", str(lab), *words, "--seed", "1", "--out", "r", "--json")

@@ -9,6 +9,7 @@ import pytest
 
 import outpoint as op
 from tests.cli.conftest import KNOWN, NUMBERS, Run, listing, strict_json, table, without_colours
+from tests.grids import first
 
 COLUMNS = ["parent", "child", "probability", "mcse", "rhat", "ess", "status"]
 KEYS = {
@@ -126,14 +127,17 @@ def test_quiet(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("suffix", "separator", "options"),
-    [
-        ("tsv", "\t", []),
-        ("txt", " ", []),
-        ("csv", ";", []),
-        ("txt", "|", ["--separator", "|"]),
-        ("tsv", "\t", ["--separator", "tab"]),
-        ("tsv", "\t", ["--separator", "\\t"]),
-    ],
+    first(
+        [
+            ("csv", ";", []),
+            ("tsv", "\t", ["--separator", "tab"]),
+            ("tsv", "\t", []),
+            ("txt", " ", []),
+            ("txt", "|", ["--separator", "|"]),
+            ("tsv", "\t", ["--separator", "\\t"]),
+        ],
+        2,
+    ),
 )
 def test_every_separator_gives_the_same(
     run: Run, suffix: str, separator: str, options: list[str]
@@ -409,7 +413,7 @@ def test_hostile_names_survive(run: Run) -> None:
     assert "a->b -> [red]x[/red]" in outcome.out
 
 
-@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize("name", first(NASTY, 4))
 def test_hostile_name_is_printed_in_one_line(run: Run, name: str) -> None:
     with open("nasty.csv", "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([[name, "b"], *NUMBERS[:, :2].tolist()])

@@ -17,12 +17,13 @@ def unwrapped(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.usefixtures("reports")
 def test_a_problem_with_many_variables(run: Run) -> None:
     """From the command to its report: 22 variables, 5 candidates of each."""
     rng = np.random.default_rng(1)
     data = op.simulate(op.random_dag(22, rng, max_parents=2), 60, rng)
     Path("many.csv").write_text(table(",".join(data.names), data.values.round(3)))
-    words = ["--candidates", "5", "--max-parents", "3", *FEW, "--out", "run"]
+    words = ["--candidates", "5", "--max-parents", "2", *FEW, "--out", "run"]
     outcome = run("learn", "many.csv", *words)
     assert outcome.code == 0
     assert "parent sets outside the 5 candidates of each node are sampled" in unwrapped(outcome.out)
@@ -68,6 +69,7 @@ def test_summaries_without_candidates(run: Run) -> None:
         assert summary["candidates"] is None
 
 
+@pytest.mark.long
 def test_a_run_over_candidates_is_continued(run: Run) -> None:
     words = ["learn", "data.csv", "--candidates", "2", *FEW]
     assert run(*words, "--out", "run").code == 0

@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from outpoint.posterior import load
 from outpoint.report import render_report
 from tests.cli.conftest import Run, Runs, listing
+
+pytestmark = pytest.mark.usefixtures("reports")
 
 
 def test_page_is_that_of_python(run: Run, runs: Runs) -> None:

@@ -9,7 +9,10 @@ import pytest
 
 import outpoint as op
 from tests.cli.conftest import Run
+from tests.grids import first
 from tests.test_run_again import assert_same, execute, table
+
+pytestmark = pytest.mark.usefixtures("reports")
 
 WORDS = {
     "knowledge": ["--require", "a->b", "--forbid", "c->d", "--tier", "a,b", "--edge-prior", "0.2"],
@@ -18,7 +21,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
+@pytest.mark.parametrize("words", first(WORDS.values()), ids=WORDS)
 def test_from_the_command_line(run: Run, words: list[str]) -> None:
     table(Path("data.csv"))
     drop = [] if "--columns" in words else ["--drop", "row"]
@@ -50,6 +53,7 @@ TIMED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", TIMED.values(), ids=TIMED)
 def test_a_run_limited_by_a_clock(run: Run, words: list[str]) -> None:
     line = ["learn", "data.csv", "--method", "mcmc", *words, "--seed", "3", "-q", "--out", "first"]

@@ -37,6 +37,7 @@ def test_the_note_stands_with_the_data(run: Run, command: str) -> None:
     assert (raw.code, raw.err, raw.out.splitlines()[0]) == (0, "", data + NOTE)
 
 
+@pytest.mark.usefixtures("reports")
 def test_notes_are_in_the_summary_and_the_report(run: Run) -> None:
     for options, notes in (([], []), (["--raw-units"], [NOTE.removeprefix("; ")])):
         out = ["--out", "run", "--overwrite", "--quiet"]

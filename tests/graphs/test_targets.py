@@ -1,6 +1,7 @@
 """Classes of DAGs that observations and experiments cannot tell apart, by their definition."""
 
 from collections import defaultdict
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -37,13 +38,16 @@ def named_dags() -> list[Dag]:
     return [Dag(NODES, dag.adjacency) for dag in all_dags(4)]
 
 
-LOOKS = {dag: {target: look(cut(dag, target)) for target in SETS} for dag in named_dags()}
+@cache
+def all_looks() -> dict[Dag, dict[tuple[str, ...], tuple]]:
+    """What is seen of every DAG when one of the sets is a target."""
+    return {dag: {target: look(cut(dag, target)) for target in SETS} for dag in named_dags()}
 
 
 def classes_by_definition(family: tuple[tuple[str, ...], ...]) -> list[list[Dag]]:
     """DAGs that are Markov equivalent after the cuts of every target set in the family."""
     classes = defaultdict(list)
-    for dag, looks in LOOKS.items():
+    for dag, looks in all_looks().items():
         classes[tuple(looks[target] for target in family)].append(dag)
     return list(classes.values())
 
@@ -63,7 +67,7 @@ def check(family: tuple[tuple[str, ...], ...], cpdags: dict[Dag, Cpdag]) -> None
 
 def compute(family: tuple[tuple[str, ...], ...]) -> dict[Dag, Cpdag]:
     """The graphs of all DAGs by the compiled loop."""
-    dags = list(LOOKS)
+    dags = list(all_looks())
     separated = find_separated(NODES, family)
     matrices = compute_cpdags(np.array([dag.adjacency for dag in dags]), separated)
     return {dag: Cpdag(NODES, matrix) for dag, matrix in zip(dags, matrices, strict=True)}
@@ -83,7 +87,7 @@ def test_all_families_of_three_sets():
 
 
 def test_without_targets_nothing_changes():
-    dags = np.array([dag.adjacency for dag in LOOKS])
+    dags = np.array([dag.adjacency for dag in all_looks()])
     for targets in [(), ((),), ((), NODES)]:
         same = compute_cpdags(dags, find_separated(NODES, targets))
         assert np.array_equal(same, compute_cpdags(dags))
@@ -104,7 +108,7 @@ def test_forgetting_that_directions_spread_is_caught():
     family = ((), ("a",))
     separated = find_separated(NODES, family)
     lazy = {}
-    for dag in LOOKS:
+    for dag in all_looks():
         adjacency = dag.cpdag().adjacency.copy()
         adjacency &= ~(separated & dag.adjacency.T)
         lazy[dag] = Cpdag(NODES, adjacency)
@@ -117,7 +121,7 @@ def test_looking_at_either_end_is_caught():
     family = ((), ("a", "b"))
     touched = np.zeros((4, 4), dtype=bool)
     touched[:2] = touched[:, :2] = True
-    dags = list(LOOKS)
+    dags = list(all_looks())
     matrices = compute_cpdags(np.array([dag.adjacency for dag in dags]), touched)
     wrong = {dag: Cpdag(NODES, matrix) for dag, matrix in zip(dags, matrices, strict=True)}
     with pytest.raises(AssertionError):

@@ -16,6 +16,7 @@ from outpoint.errors import OptionError
 from outpoint.graphs import count_dags, enumerate_dags, sample_uniform_dags
 from outpoint.graphs.counting import layer_counts
 from outpoint.graphs.layer_weights import LayerWeights
+from tests.grids import covering
 
 FALSE_ALARM = 1e-4
 METHODS = ("exact", "floating")
@@ -75,8 +76,7 @@ def test_the_oracle_counts_edges(n: int) -> None:
     assert sum(count_by_edges(8, 2)) == count_dags(8, max_parents=2)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("n", [2, 3, 4])
+@pytest.mark.parametrize(("n", "method"), covering([2, 3, 4], METHODS))
 def test_all_dags_are_equally_likely(n: int, method: str) -> None:
     cells = sorted(a.tobytes() for a in enumerate_dags(n))
     draws = sample_uniform_dags(n, 30 * len(cells), n, method=method)
@@ -85,8 +85,7 @@ def test_all_dags_are_equally_likely(n: int, method: str) -> None:
     assert chisquare([found[cell] for cell in cells]).pvalue > FALSE_ALARM
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("max_parents", [1, 2])
+@pytest.mark.parametrize(("max_parents", "method"), covering([1, 2], METHODS))
 def test_all_dags_with_few_parents_are_equally_likely(max_parents: int, method: str) -> None:
     cells = sorted(a.tobytes() for a in enumerate_dags(4) if a.sum(axis=0).max() <= max_parents)
     draws = sample_uniform_dags(4, 30 * len(cells), 5, max_parents=max_parents, method=method)
@@ -95,8 +94,7 @@ def test_all_dags_with_few_parents_are_equally_likely(max_parents: int, method: 
     assert chisquare([found[cell] for cell in cells]).pvalue > FALSE_ALARM
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("max_parents", [None, 3])
+@pytest.mark.parametrize(("max_parents", "method"), covering([None, 3], METHODS))
 def test_edges_of_twenty_nodes(method: str, max_parents: int | None) -> None:
     draws = sample_uniform_dags(20, 2000, 1, max_parents=max_parents, method=method)
     assert edges_p_value(draws.sum(axis=(1, 2)), 20, max_parents) > FALSE_ALARM

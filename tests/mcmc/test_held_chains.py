@@ -13,6 +13,7 @@ import pytest
 from outpoint.mcmc import Settings, make_chain
 from outpoint.mcmc.trace import spread_edges
 from tests.exact.problems import random_scores
+from tests.grids import covering
 from tests.mcmc.chains import advance_taking_draws
 from tests.mcmc.held import HeldTarget, held_target
 from tests.mcmc.laws import Floats, check_counts
@@ -93,8 +94,7 @@ def check_chain(problem: HeldTarget, method: str, n_draws: int, seed: int, facto
     assert problem.target.log_dag[dag_of[best.tobytes()]] == chain.trace.best_log_score[0]
 
 
-@pytest.mark.parametrize("method", THIN)
-@pytest.mark.parametrize("name", ["four, one", "four, limited"])
+@pytest.mark.parametrize(("name", "method"), covering(["four, one", "four, limited"], list(THIN)))
 def test_chains_draw_from_the_posterior_over_all_sets(name, method):
     check_chain(held_target(name), method, 2_000, seed=1)
 

@@ -13,6 +13,7 @@ from outpoint.mcmc.partition import make_partition
 from outpoint.mcmc.partition_chain import COLDEST_WITHOUT_REV
 from outpoint.mcmc.replicas import make_ladder, make_replicas
 from outpoint.mcmc.samplers.partition import partition_of
+from tests.grids import first
 from tests.mcmc.held import (
     ALL,
     FULL_SHARE,
@@ -227,7 +228,7 @@ def check_steps(
 
 @pytest.mark.parametrize("power", POWERS)
 @pytest.mark.parametrize("kind", [PLACE, REDRAW], ids=["place", "redraw"])
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", first(ALL, 3))
 def test_compiled_placement_and_redraws(name, kind, power):
     problem = held_target(name)
     for node in range(problem.n):
@@ -257,7 +258,8 @@ def test_compiled_moves_keep_what_is_held(name, move, power):
 
 @pytest.mark.parametrize("power", REV_POWERS)
 @pytest.mark.parametrize(
-    ("name", "block"), [("three", 1), ("three, mutual", 3), ("four, one", 2), ("four, limited", 4)]
+    ("name", "block"),
+    first([("three", 1), ("three, mutual", 3), ("four, one", 2), ("four, limited", 4)], 2),
 )
 def test_compiled_reversals_to_any_power(name, block, power):
     check_steps(held_target(name), reverse_matrix(name, power, block), REVERSE, block, power, 5_000)

@@ -10,6 +10,7 @@ eigenvalue says that nothing is left of their correlation, and then tested by ch
 
 from dataclasses import replace
 from math import ceil, log
+from typing import Any
 
 import numba
 import numpy as np
@@ -19,6 +20,7 @@ from outpoint.mcmc.chain import flatten
 from outpoint.mcmc.moves import MOVES
 from outpoint.mcmc.trace import add_edges_given_partition, make_trace
 from tests.exact.problems import custom
+from tests.grids import first
 from tests.mcmc.chains import Chain, Recipe, paper_mix, summed_edges
 from tests.mcmc.laws import (
     Target,
@@ -88,6 +90,11 @@ CASES = [
 ]
 
 
+def small(cases: list[tuple[str, int, Recipe]], n: int) -> list[Any]:
+    """The cases with up to ``n`` nodes, and the others marked long."""
+    return [pytest.param(*case, marks=pytest.mark.long if case[1] > n else ()) for case in cases]
+
+
 def name_case(value: object) -> str | None:
     if isinstance(value, Recipe):
         ladder = f"x{len(value.powers)}" + "to0" * (value.powers[-1] == 0) + "fresh" * value.fresh
@@ -109,7 +116,7 @@ def check_edges(problem: Target, recipe: Recipe, n_steps: int, seed: int) -> Non
     assert np.max(spread) < 0.02  # or nothing has been shown
 
 
-@pytest.mark.parametrize(("name", "n", "recipe"), CASES, ids=name_case)
+@pytest.mark.parametrize(("name", "n", "recipe"), small(CASES, 3), ids=name_case)
 def test_edge_probabilities(name, n, recipe):
     check_edges(target(name, n), recipe, 400_000, seed=n)
 
@@ -166,7 +173,7 @@ def dags_drawn(problem: Target, trace) -> np.ndarray:
     return np.array(known)[inverse.ravel()]
 
 
-@pytest.mark.parametrize(("name", "n", "recipe"), DRAWN, ids=name_case)
+@pytest.mark.parametrize(("name", "n", "recipe"), small(DRAWN, 3), ids=name_case)
 def test_draws(name, n, recipe):
     problem = target(name, n)
     _, trace = draw(problem, recipe, 10_000, seed=n)
@@ -236,7 +243,7 @@ def test_required_edges_do_not_cut_the_space(recipe, parents):
 STEPS = [("random", paper_rev(3)), ("required", Recipe({"node_gibbs": 0.5, "rev": 0.4}, block=2))]
 
 
-@pytest.mark.parametrize(("name", "recipe"), STEPS, ids=name_case)
+@pytest.mark.parametrize(("name", "recipe"), first(STEPS), ids=name_case)
 def test_one_step_of_the_whole_chain(name, recipe):
     """The choice of the move included: one call, one step, from every partition."""
     problem = target(name, 3)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from outpoint.mcmc.metropolis import accepts
+from tests.grids import first
 from tests.mcmc.laws import (
     MOVE_NAMES,
     POWERS,
@@ -82,7 +83,14 @@ def test_acceptance_rule():
 @pytest.mark.parametrize("move", MOVE_NAMES)
 @pytest.mark.parametrize(
     ("name", "n", "powers", "n_draws"),
-    [("random", 3, POWERS, 8_000), ("required", 3, POWERS, 8_000), ("random", 4, (0.5,), 4_000)],
+    first(
+        [
+            ("random", 3, POWERS, 8_000),
+            ("required", 3, POWERS, 8_000),
+            ("random", 4, (0.5,), 4_000),
+        ],
+        2,
+    ),
 )
 def test_compiled_steps(move, name, n, powers, n_draws):
     problem, table = target(name, n), code_table(n)
@@ -131,7 +139,9 @@ def test_compiled_placement_weights(n, name):
                 np.testing.assert_allclose(weights, expected, rtol=1e-12, atol=1e-17)
 
 
-@pytest.mark.parametrize(("name", "n", "n_draws"), [("random", 3, 8_000), ("required", 4, 2_000)])
+@pytest.mark.parametrize(
+    ("name", "n", "n_draws"), first([("random", 3, 8_000), ("required", 4, 2_000)])
+)
 def test_compiled_placement_draws(name, n, n_draws):
     problem, table = target(name, n), code_table(n)
     rng = np.random.default_rng([9, n])

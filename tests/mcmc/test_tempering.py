@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from outpoint.mcmc.replicas import Replicas, make_ladder, make_replicas
+from tests.grids import covering
 from tests.mcmc.chains import Chain, Recipe
 from tests.mcmc.laws import (
     Target,
@@ -107,17 +108,20 @@ def visits_of(chain: Chain, n_draws: int, n_steps: int) -> np.ndarray:
     return visits
 
 
-@pytest.mark.parametrize("moves", MOVES)
 @pytest.mark.parametrize(
-    ("name", "powers", "fresh"),
-    [
-        ("random", (1.0, 0.5, 0.2), False),
-        ("random", (1.0, 0.4, 0.0), True),
-        ("required", (1.0, 0.4, 0.0), False),
-    ],
+    ("case", "moves"),
+    covering(
+        [
+            ("random", (1.0, 0.5, 0.2), False),
+            ("random", (1.0, 0.4, 0.0), True),
+            ("required", (1.0, 0.4, 0.0), False),
+        ],
+        MOVES,
+    ),
 )
-def test_every_replica_keeps_its_own_power(name, powers, fresh, moves):
+def test_every_replica_keeps_its_own_power(case, moves):
     """The laws of three replicas: each visits partitions by its power."""
+    name, powers, fresh = case
     problem = target(name, 3)
     chain = Chain(problem, Recipe(moves, powers=powers, sweep=4, fresh=fresh), seed=1)
     visits = visits_of(chain, 4_000, 40)

@@ -11,6 +11,7 @@ from outpoint.graphs import Dag, count_linear_extensions, count_members
 from outpoint.posterior import WeightedPosterior
 from outpoint.posterior.draws import Draws, WeightedGraphs
 from outpoint.posterior.reweighting import reweight
+from tests.grids import first
 from tests.posterior.problems import Listed, all_graphs, edges_problem, random_problem
 
 
@@ -116,7 +117,7 @@ def test_correction_and_prior_together(order_on_three):
     [("equivalence_classes", by_classes), (prefers_one_root, prefers_one_root)],
     ids=["classes", "prior"],
 )
-@pytest.mark.parametrize("n", [3, 4])
+@pytest.mark.parametrize("n", first([3, 4]))
 @pytest.mark.filterwarnings("ignore::outpoint.WeightWarning")  # few draws, as chains go
 def test_all_answers_with_all_dags(n, by, log_weight):
     problem = random_problem(n)

@@ -84,6 +84,7 @@ def test_averages_over_all_chains():
     assert posterior.largest_difference == pytest.approx(1 / 2)
 
 
+@pytest.mark.long
 def test_ancestors_of_many_nodes(monkeypatch):
     """More nodes than bits in a word, against the closure of the drawn matrices."""
     monkeypatch.setattr("outpoint.narrowing.MOST_ROUNDS", 1)

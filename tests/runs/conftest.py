@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.figures import leave_out_figures
+from tests.figures import leave_out_reports
 from tests.runs.problems import use_short_rounds
 
 
@@ -16,8 +16,8 @@ def short_rounds(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 @pytest.fixture(autouse=True)
-def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    leave_out_figures(monkeypatch)
+def no_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_out_reports(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

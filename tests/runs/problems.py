@@ -15,7 +15,7 @@ import outpoint as op
 from outpoint.mcmc import SAMPLERS
 from outpoint.posterior.assessment import assess_records
 from outpoint.runs import ChainRecord, driving, runner, teams
-from tests.figures import leave_out_figures
+from tests.figures import leave_out_reports
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,14 +56,14 @@ ALL_CASES = CASES | {"exact": {"method": "exact", "seed": 5}}
 
 
 def use_short_rounds(patch: Any = None, *, steps: int = 200, seconds: float = 0.0) -> None:
-    """Many rounds in a short run, early checks in one of unknown length, and no figures."""
+    """Many rounds in a short run, early checks in one of unknown length, and no reports."""
     change = setattr if patch is None else patch.setattr
     change(driving, "FIRST_ROUND", steps)
     change(teams.ThreadTeam, "round_seconds", seconds)
     change(teams.WorkerTeam, "round_seconds", seconds)
     change(runner, "PIECE_SECONDS", seconds)
     use_usual_steps(patch)
-    leave_out_figures(patch)
+    leave_out_reports(patch)
 
 
 def use_usual_steps(patch: Any = None, steps: int = USUAL_STEPS) -> None:

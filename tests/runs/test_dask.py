@@ -59,7 +59,7 @@ def engine(cluster: Any, short_rounds: pytest.MonkeyPatch) -> dict[str, Any]:
     return {"engine": "dask", "scheduler": cluster.scheduler_address}
 
 
-@pytest.mark.parametrize("case", ["mcmc", "partition+rev", "order until converged"])
+@pytest.mark.parametrize("case", grids.first(["mcmc", "partition+rev", "order until converged"]))
 def test_same_files(case: str, engine: dict[str, Any], tmp_path: Path) -> None:
     learn(case, tmp_path / "threads")
     learn(case, tmp_path / "dask", **engine)
@@ -78,7 +78,8 @@ def test_one_engine_continues_what_the_other_began(
     assert differing(tmp_path / "whole", tmp_path / "run") == []
 
 
-@pytest.mark.parametrize("first", grids.first(["threads", "dask"]))
+@pytest.mark.long
+@pytest.mark.parametrize("first", ["threads", "dask"])
 def test_ladders_tuned_by_both_engines(
     first: str, engine: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,6 +122,7 @@ class WorkerKiller(Thread):
                     self.over.wait(1.0)
 
 
+@pytest.mark.long
 @pytest.mark.attack("a Dask worker killed", "the same draws")
 def test_killed_workers(
     cluster: Any, engine: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -129,7 +131,7 @@ def test_killed_workers(
     monkeypatch.setattr(driving, "FIRST_ROUND", 40_000)
     options: dict[str, Any] = {"steps": 240_000, "draws": 500}
     learn("partition", tmp_path / "threads", **options)
-    killer = WorkerKiller(cluster.scheduler_address, tmp_path / "dask", kills=2)
+    killer = WorkerKiller(cluster.scheduler_address, tmp_path / "dask", kills=1)
     killer.start()
     try:
         learn("partition", tmp_path / "dask", **options, **engine)
@@ -140,6 +142,7 @@ def test_killed_workers(
     assert differing(tmp_path / "threads", tmp_path / "dask") == []
 
 
+@pytest.mark.long
 def test_workers_of_our_own(short_rounds: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without a scheduler processes are started, and a place on disk is found."""
     short_rounds.setattr(driving, "FIRST_ROUND", 1000)
@@ -147,6 +150,7 @@ def test_workers_of_our_own(short_rounds: pytest.MonkeyPatch, tmp_path: Path) ->
     assert same_draws(learn("mcmc", resume=False), learn("mcmc", resume=False, engine="dask"))
 
 
+@pytest.mark.long
 def test_interrupted(engine: dict[str, Any], tmp_path: Path) -> None:
     """What the workers had done is saved; the posterior of it says that it is not all."""
     learn("mcmc", tmp_path / "whole")
@@ -188,6 +192,7 @@ def test_tasks_under_way_are_stopped(
         assert not any(client.processing().values())
 
 
+@pytest.mark.long
 def test_time_is_remembered(engine: dict[str, Any], tmp_path: Path) -> None:
     """Order MCMC is never said to have converged, so that its state is kept."""
     options: dict[str, Any] = {"method": "order", "draws": 50, "seed": 1, "out": tmp_path / "a"}
@@ -372,7 +377,7 @@ def custom(seed: int) -> op.CustomScore:
     return op.CustomScore(score)
 
 
-@pytest.mark.parametrize("kind", ["bge", "bdeu", "custom"])
+@pytest.mark.parametrize("kind", grids.first(["bge", "bdeu", "custom"]))
 def test_tables(kind: str, cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("outpoint.scores.base.PART", 7)
     data = op.datasets.asia() if kind == "bdeu" else NUMBERS
@@ -388,6 +393,7 @@ def test_tables(kind: str, cluster: Any, monkeypatch: pytest.MonkeyPatch) -> Non
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.long
 def test_two_custom_scores_in_one_directory(engine: dict[str, Any], tmp_path: Path) -> None:
     """Workers live longer than runs: they must not take the table of one for that of the next."""
     for seed in (1, 2):

@@ -12,6 +12,7 @@ import pytest
 import outpoint as op
 from outpoint.runs import RunDirectory, directory
 from outpoint.runs.directory import DISCARDED, LOCK, RUN_FILES, STAGING
+from tests.grids import covering
 from tests.runs.problems import NUMBERS, environment, interrupt, learn
 
 
@@ -185,8 +186,9 @@ THEIRS: dict[str, str] = {
 
 
 @pytest.mark.attack("files of the user in the directory of a run", "refused, nothing changes")
-@pytest.mark.parametrize("kind", THEIRS)
-@pytest.mark.parametrize("options", [{}, {"overwrite": True}, {"resume": True}])
+@pytest.mark.parametrize(
+    ("kind", "options"), covering(list(THEIRS), [{}, {"overwrite": True}, {"resume": True}])
+)
 def test_files_of_others(tmp_path: Path, kind: str, options: dict[str, Any]) -> None:
     place = tmp_path / "run"
     if options:

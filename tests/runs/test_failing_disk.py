@@ -14,6 +14,7 @@ import outpoint as op
 from outpoint.cli import main
 from outpoint.posterior import storage
 from outpoint.runs import Progress, runner
+from tests.grids import first
 from tests.runs.problems import NUMBERS, differing, interrupt, learn
 
 MANY_DRAWS: dict[str, Any] = {"steps": 9000, "draws": 9000}
@@ -50,7 +51,7 @@ def failure(out: Path, **options: Any) -> str:
 
 
 @pytest.mark.attack("a full disk", "one sentence, what was good is kept", times=2)
-@pytest.mark.parametrize("limit", [0, 1000, 20_000])
+@pytest.mark.parametrize("limit", first([1000, 0, 20_000]))
 def test_no_room_for_a_checkpoint(
     tmp_path: Path, whole: Path, limit: int, short_rounds: pytest.MonkeyPatch
 ) -> None:
@@ -67,6 +68,7 @@ def test_no_room_for_a_checkpoint(
     assert differing(whole, tmp_path / "run") == []
 
 
+@pytest.mark.long
 @pytest.mark.attack("a full disk")
 def test_no_room_for_draws(tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> None:
     short_rounds.setattr("outpoint.runs.driving.FIRST_ROUND", 1000)
@@ -82,7 +84,7 @@ def test_no_room_for_draws(tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.attack("a full disk")
-@pytest.mark.parametrize("limit", [0, 5000, 30_000])
+@pytest.mark.parametrize("limit", first([5000, 0, 30_000]))
 def test_no_room_for_the_results(
     tmp_path: Path, whole: Path, limit: int, short_rounds: pytest.MonkeyPatch
 ) -> None:
@@ -159,6 +161,7 @@ def test_unwritable_directory(
     assert differing(whole, tmp_path / "run") == []
 
 
+@pytest.mark.long
 def test_command_line(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -9,10 +9,11 @@ import pytest
 import outpoint as op
 from outpoint.posterior.diagnostics import quick_rhat
 from outpoint.runs import Progress
+from tests.grids import first
 from tests.runs.problems import CASES, NUMBERS, interrupt, learn
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", first(CASES, 4))
 def test_reports(case: str, short_rounds: pytest.MonkeyPatch) -> None:
     reports: list[Progress] = []
     posterior = learn(case, resume=False, progress=reports.append)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import outpoint as op
+from outpoint.cli import main
 from outpoint.runs import RunDirectory
 from outpoint.runs.checkpoint import FORMAT, read_checkpoint, write_checkpoint
 from outpoint.runs.directory import LOCK
@@ -314,6 +315,7 @@ def test_another_version(run: Path) -> None:
     assert f'version was "0.0.9" and is "{op.__version__}"' in refusal(run)
 
 
+@pytest.mark.long
 def test_scores_of_another_processor(tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> None:
     """Equivalent DAGs have equal scores up to rounding, which no two processors do alike."""
     rng = np.random.default_rng(3)
@@ -428,31 +430,32 @@ def test_scores_may_differ_by_what_processors_differ(tmp_path: Path) -> None:
 # The command line
 
 
-def test_command_line(run: Path, saved: dict[str, Path]) -> None:
+def test_command_line(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Exit code 2, one sentence, no traceback."""
     path = run / "checkpoint" / "chain-0.checkpoint"
     path.write_bytes(path.read_bytes()[:-1])
-    NUMBERS.to_frame().to_csv(run.parent / "data.csv", index=False)
-    words = ["learn", "data.csv", "--method", "mcmc", "--steps", "3000", "--draws", "150"]
-    words += ["--chains", "3", "--seed", "5", "--out", "run"]
+    monkeypatch.chdir(run.parent)
+    monkeypatch.delenv("OUTPOINT_TRACEBACK", raising=False)
+    NUMBERS.to_frame().to_csv("data.csv", index=False)
+    words = ["outpoint", "learn", "data.csv", "--method", "mcmc", "--steps", "3000"]
+    words += ["--draws", "150", "--chains", "3", "--seed", "5", "--out", "run"]
     for more, reason in {
         (): "holds a run that can be continued: do so with --resume",
         ("--resume",): "damaged",
         ("--resume", "--seed", "8"): "seed was 5 and is 8",
     }.items():
-        done = subprocess.run(
-            [sys.executable, "-m", "outpoint", *words, *more],
-            cwd=run.parent,
-            env=environment(),
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 2
-        assert done.stdout == ""
-        *progress, sentence = done.stderr.splitlines()
+        monkeypatch.setattr(sys, "argv", [*words, *more])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        assert caught.value.code == 2
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        *progress, sentence = shown.err.splitlines()
         assert all(line.endswith(" ...") for line in progress)
         assert reason in sentence
-        assert "Traceback" not in done.stderr
+        assert "Traceback" not in shown.err
 
 
 def test_facts_are_json(saved: dict[str, Path]) -> None:

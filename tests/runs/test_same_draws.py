@@ -26,11 +26,11 @@ from tests.runs.problems import (
     use_short_rounds,
 )
 
-LONGER = ("order until converged", "structure until converged")
-SHORTER = [pytest.param(case, marks=pytest.mark.long if case in LONGER else ()) for case in CASES]
+ALWAYS = ("mcmc", "structure+rev")
+SOME = [pytest.param(case, marks=() if case in ALWAYS else pytest.mark.long) for case in CASES]
 
 
-@pytest.mark.parametrize("case", SHORTER)
+@pytest.mark.parametrize("case", SOME)
 def test_threads_rounds_and_pieces(case: str, tmp_path: Path) -> None:
     """In memory and on disk, with pieces of one sweep, of random length, and as long as can be."""
     runs = []
@@ -56,7 +56,7 @@ def _other_seed(case: str) -> op.Posterior:
         return learn(case, seed=77, resume=False)
 
 
-@pytest.mark.parametrize("case", SHORTER)
+@pytest.mark.parametrize("case", SOME)
 def test_interrupted_and_continued(
     case: str, tmp_path: Path, short_rounds: pytest.MonkeyPatch
 ) -> None:
@@ -84,6 +84,7 @@ def test_continued_with_unequal_chains(
     assert differing(tmp_path / "whole", late) == []
 
 
+@pytest.mark.long
 def test_chains_are_judged_at_the_same_step(
     tmp_path: Path, short_rounds: pytest.MonkeyPatch
 ) -> None:
@@ -111,26 +112,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from tests.runs.problems import learn, use_short_rounds
 use_short_rounds(steps=300)
-for case in sys.argv[2:]:
-    learn(case, Path(sys.argv[1]) / case)
+learn(sys.argv[2], Path(sys.argv[1]))
 """
 
 
-def test_hash_seeds(tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> None:
+@pytest.mark.long
+@pytest.mark.parametrize("case", ["mcmc", "structure until converged"])
+def test_hash_seeds(case: str, tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> None:
     """Nothing depends on the order of sets; nor do the bytes of the files on the process."""
-    cases = ["mcmc", "structure until converged"]
-    for case in cases:
-        learn(case, tmp_path / "here" / case)
+    learn(case, tmp_path / "here")
     for seed in ("0", "random"):
         done = subprocess.run(
-            [sys.executable, "-c", SCRIPT, str(tmp_path / seed), *cases],
+            [sys.executable, "-c", SCRIPT, str(tmp_path / seed), case],
             env=environment(PYTHONHASHSEED=seed),
             capture_output=True,
             text=True,
         )
         assert done.returncode == 0, done.stderr
-        for case in cases:
-            assert differing(tmp_path / "here" / case, tmp_path / seed / case) == []
+        assert differing(tmp_path / "here", tmp_path / seed) == []
 
 
 def test_a_run_for_some_time_is_the_beginning_of_a_longer_one(

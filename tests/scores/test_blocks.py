@@ -7,6 +7,7 @@ from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError
 from outpoint.scores import BGe, Blocks
 from outpoint.scores.blocks import contrasts
+from tests.grids import covering
 from tests.reference import blocks_family_score, enumerate_posterior
 
 from .helpers import all_families, continuous, dependent_mixture, dependent_values, family, mixed
@@ -19,8 +20,9 @@ def mixture(seed: int = 1, n_obs: int = 40) -> np.ndarray:
     return dependent_mixture(np.random.default_rng(seed), n_obs, CARDINALITIES)
 
 
-@pytest.mark.parametrize("settings", [{}, {"alpha_mu": 0.3}, {"alpha_w": 11.5}], ids=str)
-@pytest.mark.parametrize("left_out", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("settings", "left_out"), covering([{}, {"alpha_mu": 0.3}, {"alpha_w": 11.5}], [0, 1, 2])
+)
 def test_every_family_whatever_level_is_left_out(settings: dict, left_out: int) -> None:
     values = mixture()
     scorer = Blocks(standardize=False, **settings).bind(mixed(values, CARDINALITIES))

@@ -1,6 +1,7 @@
 """The bound on missed DAGs: its formula, the number of orders in it, and its calibration."""
 
 from functools import lru_cache
+from itertools import product
 from math import factorial, sqrt
 
 import numpy as np
@@ -15,7 +16,7 @@ from outpoint.search import bound, search_dags
 from outpoint.search.bound import bound_miss_probability, count_orders
 from outpoint.tables import ScoreTable, build_table
 from outpoint.tables.best import tie_tolerance
-from tests.grids import covering
+from tests.grids import first
 from tests.tables.helpers import random_table
 
 
@@ -132,13 +133,13 @@ def excess_of_misses(
 Z = 3.1
 
 
-@pytest.mark.parametrize(("kind", "n_runs"), covering(["random", "data"], [3, 6]))
+@pytest.mark.parametrize(("kind", "n_runs"), first(product(["data", "random"], [3, 6])))
 def test_misses_are_rarer_than_the_bound_over_orders(kind: str, n_runs: int) -> None:
     excess, error = excess_of_misses(kind, "order", n_runs, 50)
     assert excess < Z * error
 
 
-@pytest.mark.parametrize(("kind", "n_steps"), covering(["random", "data"], [200, 600]))
+@pytest.mark.parametrize(("kind", "n_steps"), first(product(["data", "random"], [200, 600])))
 def test_misses_are_rarer_than_the_bound_over_partitions(kind: str, n_steps: int) -> None:
     excess, error = excess_of_misses(kind, "partition", 8, n_steps)
     assert excess < Z * error
