@@ -122,13 +122,13 @@ def prepare(
 ) -> Model:
     """Read the data, combine prior and knowledge, and bind the score; refuse what is wrong."""
     dataset = load_dataset(data, interventions=interventions)
-    limit = check_max_parents(dataset.n_nodes, max_parents)
+    chosen = resolve_score(score, dataset)
+    scorer = bind_score(chosen, dataset, allow_degenerate=allow_degenerate)
+    limit = check_max_parents(dataset.n_nodes, max_parents, scorer.affordable)
     known = knowledge.bind(dataset.names)
     prior = build_prior(
         dataset.names, structure_prior=structure_prior, knowledge=known, max_parents=limit
     )
-    chosen = resolve_score(score, dataset)
-    scorer = bind_score(chosen, dataset, allow_degenerate=allow_degenerate)
     refuse_unobserved(dataset, prior, allow_degenerate=allow_degenerate)
     return Model(dataset, chosen, scorer, structure_prior, known, prior, limit)
 

@@ -33,6 +33,7 @@ from outpoint.tables.build import (
     score_families,
 )
 from outpoint.tables.candidates import Candidates, choose_candidates
+from outpoint.tables.outside import OwnSets
 from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import view_table
 from outpoint.whole_numbers import checked_count
@@ -61,6 +62,10 @@ WORTH_IT = 0.02
 
 TURNED = 0.1
 """What the use of an edge counts for the candidate that would turn it around."""
+
+STAYING = 0.01
+"""What being a candidate already counts: less than to be a neighbour in any searched DAG, but nodes
+that need no other candidates keep theirs, and their tables."""
 
 Adjacency = NDArray[np.bool_]
 
@@ -133,7 +138,10 @@ def narrow(
         if pilot.outside.max() < WORTH_IT or round_number == MOST_ROUNDS - 1:
             break
         use = np.maximum(use, pilot.edges + TURNED * pilot.edges.T)
-        table = stage.assemble(stage.choose(np.where(use >= WORTH_IT, 1.0 + use, near)))
+        kept = np.maximum(
+            near, STAYING * spread_edges(np.ones(table.candidates.shape), table.candidates)
+        )
+        table = stage.assemble(stage.choose(np.where(use >= WORTH_IT, 1.0 + use, kept)))
     best = table.fitted(dags[0])
     return Narrowed(table, best, pilot.hottest, _codes(table, dags)), families
 
@@ -145,6 +153,7 @@ class _Stage:
         self._model = model
         self._families = families
         self._n_candidates = n_candidates
+        self._outside: dict[int, OwnSets] = {}
 
     def choose(self, preferred: NDArray[np.float64] | None = None) -> Candidates:
         """Candidates by the scores, those with a positive entry of ``preferred`` first."""
@@ -163,6 +172,7 @@ class _Stage:
             candidates,
             model.max_parents,
             only_winners=only_winners,
+            known=self._outside,
         )
 
 

@@ -11,12 +11,11 @@ from outpoint.mcmc.dag import (
     copy_dag,
     find_layers,
     make_dag,
-    mark_descendants,
     set_parents,
 )
 from outpoint.mcmc.moves.node_gibbs import make_placement, place_node
 from outpoint.mcmc.moves.node_move import count_node_moves, propose_node_move
-from outpoint.mcmc.moves.rev import list_edges, make_reversal, reverse_edge
+from outpoint.mcmc.moves.rev import list_edges, make_reversal, mark_below, reverse_edge
 from outpoint.mcmc.moves.split_join import count_split_join, propose_split_join
 from outpoint.mcmc.moves.swap import propose_swap_adjacent, propose_swap_any
 from outpoint.mcmc.partition import (
@@ -381,7 +380,10 @@ def layers_of(dag, layer):
 
 @numba.njit(cache=True)
 def block_below(dag, root, blocked):
-    mark_descendants(dag, root, blocked)
+    listed = make_reversal(blocked.size, blocked.size)
+    list_edges(dag, listed)
+    listed.stamp[0] = 1
+    mark_below(listed, root, root, root, blocked)
 
 
 @numba.njit(cache=True)

@@ -16,7 +16,7 @@ import pytest
 from outpoint.mcmc.dag import copy_dag, make_dag
 from outpoint.mcmc.moves.families import LEAST_WEIGHT, MOST_NODES, make_families, redraw_families
 from outpoint.mcmc.moves.rev import list_edges, make_reversal
-from outpoint.mcmc.partition_chain import COLDEST_WITHOUT_REV, HOT_FAMILIES
+from outpoint.mcmc.partition_chain import COLDEST_WITHOUT_REV, HOT_FAMILIES, ONE_SHARE
 from tests.mcmc.held import TOGETHER, HeldTarget, Stepper, chosen_states, held_target
 from tests.mcmc.laws import (
     Floats,
@@ -31,6 +31,7 @@ from tests.mcmc.laws import (
 )
 from tests.mcmc.loops import dag_code, dag_codes, is_consistent, make_dag_state, set_code
 from tests.mcmc.targets import NAMES, target
+from tests.mcmc.test_parents import parents_matrix
 from tests.reference import log_sum_exp
 
 FALSE_ALARM = 1e-6
@@ -224,14 +225,22 @@ def test_compiled_step_with_ways_through_other_nodes():
 # Through partitions, with held sets, to any power
 
 
+def block_matrix(problem: HeldTarget, block: int) -> Floats:
+    """Joint redraws from inside sets, or redraws of one node from all sets."""
+    n = problem.n
+    single = sum(parents_matrix(problem.target, n, node) for node in range(n)) / n
+    step = ONE_SHARE * single + (1 - ONE_SHARE) * families_matrix(problem.target)
+    return np.linalg.matrix_power(step, block)
+
+
 def together_matrix(problem: HeldTarget, power: float, block: int) -> Floats:
-    on_dags = np.linalg.matrix_power(families_matrix(problem.target), block)
-    return tempered(problem.through_dags(on_dags), problem.energy, 1.0 - power)
+    inside = problem.through_dags(block_matrix(problem, block))
+    return tempered(inside, problem.energy, 1.0 - power)
 
 
 @pytest.mark.parametrize("power", [1.0, 0.5, 0.2])
 @pytest.mark.parametrize("name", ["three", "four, two", "four, limited"])
-def test_held_sets_stay_and_the_law_is_kept(name, power):
+def test_blocks_keep_the_law_over_held_sets(name, power):
     problem = held_target(name)
     matrix = together_matrix(problem, power, 2)
     check_invariant(problem.law(power), matrix)
@@ -256,6 +265,6 @@ def test_blocks_of_hot_replicas_are_short_and_then_none():
 
 def test_blocks_that_are_not_accepted_would_be_noticed():
     problem = held_target("three")
-    on_dags = np.linalg.matrix_power(families_matrix(problem.target), 2)
+    on_dags = block_matrix(problem, 2)
     with pytest.raises(AssertionError):
         check_invariant(problem.law(0.5), problem.through_dags(on_dags))

@@ -6,6 +6,7 @@ import pytest
 
 from outpoint.mcmc.dag import copy_dag, make_dag
 from outpoint.mcmc.moves.parents import resample_parents
+from outpoint.mcmc.moves.rev import list_edges, make_reversal
 from tests.mcmc.laws import (
     Floats,
     Target,
@@ -53,12 +54,12 @@ def test_declared_law_keeps_the_posterior(name):
 @numba.njit(cache=True)
 def draw_parents(view, start, node, rng, codes):
     n = start.n_parents.size
-    dag = make_dag(n, start.parents.shape[1] - 1)
-    blocked = np.ones(n, dtype=np.int64)
+    dag, listed = make_dag(n, start.parents.shape[1] - 1), make_reversal(n, n)
     fine = True
     for i in range(codes.size):
         copy_dag(start, dag)
-        is_new = resample_parents(view, dag, node, blocked, rng)
+        list_edges(dag, listed)
+        is_new = resample_parents(view, dag, listed, node, rng)
         fine &= is_consistent(view, dag)
         codes[i] = dag_code(view, dag)
         fine &= is_new == (codes[i] != dag_code(view, start))

@@ -21,7 +21,7 @@ def test_all_dags_there_and_back(n, n_candidates):
     assert codes.dtype == np.int32
     assert (codes < 0).any() == (n_candidates < n - 1)
     assert np.array_equal(sets.adjacencies(codes), all_dags(n))
-    assert np.array_equal(sets.count_edges(codes), all_dags(n).sum(axis=(1, 2)))
+    assert np.array_equal(sets.count_members(codes).sum(axis=1), all_dags(n).sum(axis=(1, 2)))
     for dag, row in zip(all_dags(n)[::7], codes[::7], strict=True):
         for child in range(n):
             expected = tuple(np.flatnonzero(dag[:, child]).tolist())
@@ -44,7 +44,7 @@ def test_restriction_to_what_occurs(n_parts):
     for part, new in zip(parts, renumbered, strict=True):
         assert new.dtype == np.int32
         assert np.array_equal(few.adjacencies(new), sets.adjacencies(part))
-        assert np.array_equal(few.count_edges(new), sets.count_edges(part))
+        assert np.array_equal(few.count_members(new), sets.count_members(part))
         assert np.array_equal(new >= 0, part >= 0)
         assert np.array_equal(new[new >= 0], part[part >= 0])
 
@@ -56,7 +56,7 @@ def test_restriction_without_outside_sets_or_draws():
     assert len(few.members) == 0
     assert np.array_equal(renumbered[0], inside)
     assert np.array_equal(few.adjacencies(inside), sets.adjacencies(inside))
-    assert np.array_equal(few.count_edges(inside), sets.count_edges(inside))
+    assert np.array_equal(few.count_members(inside), sets.count_members(inside))
     none, left = sets.restricted_to([])
     assert len(none.members) == 0
     assert left == []

@@ -1,4 +1,4 @@
-"""DAGs as the state of a chain: parent lists, local scores, layers, descendants."""
+"""DAGs as the state of a chain: parent lists, local scores, layers."""
 
 from typing import NamedTuple
 
@@ -138,23 +138,3 @@ def find_layers(dag, layer):
         if n_done == n_before:
             return -1
     return n_layers
-
-
-@inlined
-def mark_descendants(dag, root, blocked):
-    """Set ``blocked[u] = 1`` for ``root`` and all its descendants.
-
-    What is blocked already must be closed under descent, as it is after earlier calls.
-    """
-    n = dag.n_parents.size
-    blocked[root] = 1
-    changed = True
-    while changed:
-        changed = False
-        for node in range(n):
-            if blocked[node] == 0:
-                for i in range(dag.n_parents[node]):
-                    if blocked[dag.parents[node, i]] == 1:
-                        blocked[node] = 1
-                        changed = True
-                        break

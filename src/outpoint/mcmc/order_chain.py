@@ -131,11 +131,12 @@ def _add_edges(view, chain, trace):
 @inlined
 def _add_outside_edges(view, chain, trace, row, node):
     """Add the edges of the outside sets that the order allows, each by its probability."""
+    allowed = allowed_mask(view, node, chain.position, chain.position[node])
     for place in range(view.outside.start[node], view.outside.start[node + 1]):
         share = np.exp(view.outside.score[place] - chain.log_sum[node])
         if share < EPSILON:
             break
-        if is_open(view, place, chain.position, chain.position[node], -1):
+        if is_open(view, place, allowed, chain.position, chain.position[node], -1):
             add_outside_set(trace, view, row, node, place, share)
 
 

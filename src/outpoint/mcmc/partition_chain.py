@@ -52,6 +52,9 @@ HOT_BLOCK = 10
 HOT_FAMILIES = 3
 """Reversals, and joint redraws of parents, in a block of a replica other than 0."""
 
+ONE_SHARE = 0.5
+"""Redraws of one node's parents among all, where there are outside sets."""
+
 COLDEST_WITHOUT_REV = 0.15
 """Below this power blocks of steps on DAGs are hardly ever accepted, and not tried."""
 
@@ -248,7 +251,8 @@ def _return_to_partitions(view, state, work, power, is_cold, rng):
 def redraw_together(view, state, work, block, power, is_cold, trace, rng):
     """Draw a DAG, redraw parents of a few nodes of it together, ``block`` times; return.
 
-    Such a block is accepted like one of reversals.
+    Joint redraws know inside sets only, so where there are others some redraws are of one node,
+    from all sets. Such a block is accepted like one of reversals.
     """
     view, state, work, trace = borrowed(view), borrowed(state), borrowed(work), borrowed(trace)
     if power < COLDEST_WITHOUT_REV:
@@ -258,7 +262,12 @@ def redraw_together(view, state, work, block, power, is_cold, trace, rng):
     n_tries = block if is_cold else min(block, HOT_FAMILIES)
     n_changed = 0
     for _ in range(n_tries):
-        if redraw_families(view, work.dag, work.reversal, work.families, rng):
+        if view.outside.score.size > 0 and rng.random() < ONE_SHARE:
+            node = int(rng.random() * state.order.size)
+            is_changed = resample_parents(view, work.dag, work.reversal, node, rng)
+        else:
+            is_changed = redraw_families(view, work.dag, work.reversal, work.families, rng)
+        if is_changed:
             n_changed += 1
             if is_cold:
                 remember_best(trace, work.dag)
@@ -274,8 +283,9 @@ def redraw_parents(view, state, work, rng):
     """Draw a DAG, one node's parents anew, and return to partitions; returns whether it changed."""
     view, state, work = borrowed(view), borrowed(state), borrowed(work)
     sample_dag(view, state, rng, work.dag)
+    list_edges(work.dag, work.reversal)
     node = int(rng.random() * state.order.size)
-    if not resample_parents(view, work.dag, node, work.reversal.below_first, rng):
+    if not resample_parents(view, work.dag, work.reversal, node, rng):
         return False
     _set_partition(view, work.dag, state)
     return True

@@ -83,8 +83,13 @@ def log_tau(view, node, layer, level, held):
 
 
 @inlined
-def is_open(view, place, layer, level, member):
-    """Whether an outside set is allowed and contains ``member``, if that is not -1."""
+def is_open(view, place, allowed, layer, level, member):
+    """Whether an outside set is allowed and contains ``member``, if that is not -1.
+
+    ``allowed`` is the mask of the allowed candidates: most sets are told by it.
+    """
+    if view.outside.inside[place] & ~allowed != 0:
+        return False
     has_member = member < 0
     for k in range(view.outside.members.shape[1]):
         u = view.outside.members[place, k]
@@ -100,10 +105,11 @@ def is_open(view, place, layer, level, member):
 def add_outside(view, node, layer, level, member, total):
     """``total`` with the log sum of the allowed outside sets (with ``member``) added."""
     outside = view.outside
+    allowed = allowed_mask(view, node, layer, level)
     for place in range(outside.start[node], outside.start[node + 1]):
         if outside.log_tail[place] < total + LOG_EPSILON:
             break
-        if is_open(view, place, layer, level, member):
+        if is_open(view, place, allowed, layer, level, member):
             total = log_add(total, outside.score[place])
     return total
 
@@ -153,9 +159,10 @@ def draw_inside(view, ranking, row, node, allowed, log_total, uniform):
 def draw_outside(view, node, layer, level, member, log_total, uniform):
     """The code of an outside set, drawn like an inside one."""
     outside = view.outside
+    allowed = allowed_mask(view, node, layer, level)
     chosen = np.int64(0)
     for place in range(outside.start[node], outside.start[node + 1]):
-        if is_open(view, place, layer, level, member):
+        if is_open(view, place, allowed, layer, level, member):
             chosen = ~np.int64(place)
             uniform -= np.exp(outside.score[place] - log_total)
             if uniform < 0.0:
@@ -203,6 +210,34 @@ def sample_any(view, node, layer, level, log_total, rng):
     if uniform < inside or view.outside.score.size == 0:
         return draw_inside(view, view.ranked, node, node, allowed, log_total, uniform)
     return draw_outside(view, node, layer, level, -1, log_total, uniform - inside)
+
+
+@inlined
+def draw_any(view, node, layer, level, rng):
+    """Draw an allowed parent set by its weight, and return its code.
+
+    Outside sets are gone through only as far as it takes to know whether one of them is drawn: the
+    sum of those still ahead bounds what they can weigh.
+    """
+    allowed = allowed_mask(view, node, layer, level)
+    inside = view.log_sums[node, allowed]
+    if inside == -np.inf:
+        log_total = log_sum_any(view, node, layer, level)
+        return sample_any(view, node, layer, level, log_total, rng)
+    outside, stop = view.outside, view.outside.start[node + 1]
+    place = outside.start[node]
+    most = 1.0 / (1.0 - rng.random())  # the inside sets win if all together weigh less
+    found = 1.0  # what is known to be allowed, relative to the inside sets
+    log_left = inside + np.log(most - found)
+    while place < stop and outside.log_tail[place] >= log_left:
+        if is_open(view, place, allowed, layer, level, -1):
+            found += np.exp(outside.score[place] - inside)
+            if found >= most:
+                log_outside = add_outside(view, node, layer, level, -1, -np.inf)
+                return draw_outside(view, node, layer, level, -1, log_outside, rng.random())
+            log_left = inside + np.log(most - found)
+        place += 1
+    return draw_inside(view, view.ranked, node, node, allowed, inside, rng.random())
 
 
 @inlined

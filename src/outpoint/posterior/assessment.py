@@ -41,7 +41,9 @@ def assess_records(
             for u, v in zip(parents.tolist(), children.tolist(), strict=True)
         ],
         np.stack([record.log_score[-n_draws:] for record in records]),
-        np.stack([parent_sets.count_edges(record.codes[-n_draws:]) for record in records]),
+        np.stack(
+            [parent_sets.count_members(record.codes[-n_draws:]).sum(axis=1) for record in records]
+        ),
         frozen_chains=[chain for chain, record in enumerate(records) if record.is_frozen],
         crossing=_crossing(records) if sampler.has_ladder else None,
         begin_apart=any(

@@ -32,6 +32,9 @@ BLOCK = 512
 POOR_SHARE = 0.5
 """Share of draws with an outside set from which on the candidates of a node were poor."""
 
+FULL_SHARE = 0.5
+"""Share of draws with as many parents as there may be from which on the limit is mentioned."""
+
 
 class SampledPosterior(Posterior):
     """A posterior sampled by several chains.
@@ -130,7 +133,7 @@ class SampledPosterior(Posterior):
         verdict = self.assessment.verdict
         if not self.is_complete:
             verdict = f"interrupted after {self.steps_per_chain:,} steps per chain; {verdict}"
-        return verdict + self._on_candidates()
+        return verdict + self._on_candidates() + self._on_limit()
 
     @property
     def outside_shares(self) -> pd.Series | None:
@@ -175,6 +178,34 @@ class SampledPosterior(Posterior):
             named = ", ".join(f"{name} ({share:.0%})" for name, share in poor[:3].items())
             text += f" The candidates were poor for {named}: more n_candidates would be faster."
         return text
+
+    @property
+    def limit_shares(self) -> pd.Series:
+        """How often each node had as many parents as ``max_parents`` allows, among the draws."""
+        import pandas as pd
+
+        at_limit = [
+            self.parent_sets.count_members(self._codes(record)) == self.info.max_parents
+            for record in self.records
+        ]
+        shares = np.mean([own.mean(axis=0) for own in at_limit], axis=0)
+        return pd.Series(shares, index=list(self.names), name="limit_share")
+
+    def _on_limit(self) -> str:
+        """What the verdict says about a limit on parents that may exclude better sets."""
+        limit = self.info.max_parents
+        if limit >= len(self.names) - 1:
+            return ""
+        shares = self.limit_shares
+        full = shares[shares > FULL_SHARE]
+        if full.empty:
+            return ""
+        others = f" and {len(full) - 3} more" if len(full) > 3 else ""
+        return (
+            f" {', '.join(map(str, full.index[:3]))}{others} mostly had {limit} "
+            f"{'parent' if limit == 1 else 'parents'}, as many as max_parents allows: a larger "
+            "limit may give other answers."
+        )
 
     @cached_property
     def assessment(self) -> Assessment:

@@ -64,11 +64,12 @@ class FamilyScorer(ABC):
     """Log scores of families for one data set.
 
     ``gaussian`` is there if the score is the marginal likelihood of a linear Gaussian model: causal
-    effects are computed from it.
+    effects are computed from it. ``affordable`` is how many families can be scored within seconds.
     """
 
     n_nodes: int
     gaussian: GaussianPosterior | None = None
+    affordable: int = 1_500_000
 
     @abstractmethod
     def families(self, child: int, parents: NDArray[np.integer]) -> Scores:

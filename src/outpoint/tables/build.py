@@ -11,7 +11,7 @@ from outpoint.scores import FamilyScorer, StructurePrior
 from outpoint.scores.families import Scores, count_subsets
 from outpoint.tables.candidates import Candidates, choose_candidates, rank_needed
 from outpoint.tables.dense import add_larger_sets, fill_dense, subset_maxima
-from outpoint.tables.outside import list_outside, no_outside, score_larger
+from outpoint.tables.outside import LargerSets, OwnSets, list_outside, no_outside, score_larger
 from outpoint.tables.table import ScoreTable
 from outpoint.whole_numbers import is_whole
 
@@ -29,23 +29,25 @@ MAX_FAMILIES = 50_000_000
 USUAL_FAMILIES = 1_500_000
 """Most families of more than 3 parents that are scored one by one.
 
-Larger sets have at most one member outside the candidates; the default limit on parents is the
-largest with at most so many of these that have one, and at least 3.
+Larger sets have at most one member outside the candidates.
 """
 
 MAX_TABLE_BYTES = 2**31
 """Room for all tables of sums over candidates, see :func:`table_bytes`."""
 
 
-def default_max_parents(n_nodes: int) -> int:
-    """No limit up to 20 nodes; beyond, what can be scored in a second or two, and at least 3."""
+def default_max_parents(n_nodes: int, affordable: int = FamilyScorer.affordable) -> int:
+    """No limit up to 20 nodes; beyond, what can be scored within seconds, and at least 3.
+
+    Larger sets with one member outside the usual number of candidates are at most ``affordable``.
+    """
     if n_nodes <= ALL_CANDIDATES:
         return n_nodes - 1
     scored = scored_parents(n_nodes, n_nodes - 1)
     limit, n_larger = max(scored, 3), 0
     while limit < USUAL_CANDIDATES:
         n_larger += n_nodes * (n_nodes - 1 - USUAL_CANDIDATES) * comb(USUAL_CANDIDATES, limit)
-        if n_larger > USUAL_FAMILIES:
+        if n_larger > affordable:
             break
         limit += 1
     return limit
@@ -64,10 +66,12 @@ def scored_parents(n_nodes: int, max_parents: int, *, is_complete: bool = False)
     return size
 
 
-def check_max_parents(n_nodes: int, max_parents: Any) -> int:
+def check_max_parents(
+    n_nodes: int, max_parents: Any, affordable: int = FamilyScorer.affordable
+) -> int:
     """The limit to use, or a refusal."""
     if max_parents is None:
-        return default_max_parents(n_nodes)
+        return default_max_parents(n_nodes, affordable)
     if not is_whole(max_parents):
         raise OptionError(f"max_parents is a whole number, not {max_parents!r}.")
     if not 1 <= max_parents <= n_nodes - 1:
@@ -171,11 +175,13 @@ def assemble_table(
     *,
     is_pruned: bool = True,
     only_winners: bool = False,
+    known: dict[int, OwnSets] | None = None,
 ) -> ScoreTable:
     """The table over these candidates, with the sets outside them.
 
     With ``only_winners`` it lists, of the sets outside, only those that can be in a best DAG:
-    enough for a search, and far fewer.
+    enough for a search, and far fewer. ``known`` keeps the lists of sets from one table to the
+    next, for nodes whose candidates stay.
     """
     scored = families.scored_parents
     n, n_candidates = candidates.shape
@@ -188,7 +194,11 @@ def assemble_table(
     larger = None
     if scored < max_parents:
         sizes = range(scored + 1, min(max_parents, n_candidates + 1) + 1)
-        larger = score_larger(candidates, subset_maxima(dense), scorer, prior, sizes)
+        maxima = subset_maxima(dense)
+
+        def larger(child: int) -> LargerSets:
+            return score_larger(child, candidates[child], maxima[child], scorer, prior, sizes)
+
     outside, lost = list_outside(
         families.scores,
         scored,
@@ -196,6 +206,7 @@ def assemble_table(
         larger,
         is_pruned=is_pruned,
         only_winners=only_winners,
+        known=known,
     )
     return ScoreTable(names, max_parents, candidates, dense, outside, lost)
 

@@ -5,6 +5,7 @@ with a single member outside the candidates, so that no edge is ever excluded. W
 left out, see :mod:`outpoint.tables.pruning`.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,12 +21,13 @@ from outpoint.tables.ranked import frozen, log_tails, starts
 class OutsideSets(NamedTuple):
     """Sets with a member outside the candidates, best first; short rows are padded with -1.
 
-    The sets of node v stand at ``start[v]..start[v + 1]``; ``log_tail`` is the log sum of each
-    score and all after it.
+    The sets of node v stand at ``start[v]..start[v + 1]``; ``inside`` is the mask of their members
+    among the candidates, ``log_tail`` the log sum of each score and all after it.
     """
 
     start: NDArray[np.int64]
     members: NDArray[np.int16]
+    inside: NDArray[np.int32]
     score: NDArray[np.float64]
     log_tail: NDArray[np.float64]
 
@@ -34,51 +36,81 @@ def no_outside(n_nodes: int) -> OutsideSets:
     """Nothing outside."""
     none = np.zeros(0)
     start = np.zeros(n_nodes + 1, dtype=np.int64)
-    return frozen(OutsideSets(start, np.zeros((0, 1), dtype=np.int16), none, none.copy()))
+    members, inside = np.zeros((0, 1), dtype=np.int16), np.zeros(0, dtype=np.int32)
+    return frozen(OutsideSets(start, members, inside, none, none.copy()))
+
+
+class OwnSets(NamedTuple):
+    """The outside sets of one node, best first, and a bound on the mass of those left out.
+
+    ``key`` says which candidates they are outside of, and what might be left out.
+    """
+
+    key: tuple[bytes, float]
+    members: Members
+    score: Scores
+    lost: float
 
 
 def list_outside(
     families: Scores,
     scored_parents: int,
     candidates: NDArray[np.int32],
-    larger: "list[LargerSets] | None" = None,
+    larger: "Callable[[int], LargerSets] | None" = None,
     *,
     is_pruned: bool = True,
     only_winners: bool = False,
+    known: dict[int, OwnSets] | None = None,
 ) -> tuple[OutsideSets, float]:
     """The outside sets of every node, and a bound on the posterior mass of those left out.
 
-    ``larger`` are sets of more than ``scored_parents`` members, see :func:`score_larger`. With
-    ``only_winners`` just sets that can be in a best DAG are listed, and the bound says nothing.
+    ``larger`` scores the sets of a node with more than ``scored_parents`` members, see
+    :func:`score_larger`. With ``only_winners`` just sets that can be in a best DAG are listed, and
+    the bound says nothing. What is ``known`` of a node is used again if it has the same candidates,
+    and replaced otherwise.
     """
     n = len(families)
-    width = max([scored_parents, 1, *(part.members.shape[1] for part in larger or [])])
     sets = SetsByRank.up_to(n - 1, scored_parents)
-    members: list[Members] = [sets.members[:0]] * n
-    scores: list[Scores] = [np.zeros(0)] * n
-    lost = np.zeros(n)
     most_lost = 1.0 if only_winners else MOST_LOST / n if is_pruned else 0.0
+    known = {} if known is None else known
+    keys = [(candidates[child].tobytes(), most_lost) for child in range(n)]
+    stale = [child for child in range(n) if child not in known or known[child].key != keys[child]]
 
     def work(begin: int, end: int) -> None:
-        for child in range(begin, end):
+        for child in stale[begin:end]:
             parents = sets.members_for(child)
-            kept, lost[child] = _choose(
-                child, families[child], sets, parents, candidates, most_lost
-            )
-            found, own = padded(parents[kept], width), families[child, kept]
-            if larger:
-                more, more_lost = larger[child].pruned(most_lost)
-                found = np.concatenate([found, padded(more.members, width)])
+            kept, lost = _choose(child, families[child], sets, parents, candidates, most_lost)
+            found, own = parents[kept], families[child, kept]
+            if larger is not None:
+                more, more_lost = larger(child).pruned(most_lost)
+                width = more.members.shape[1]
+                found = np.concatenate([padded(found, width), more.members])
                 own = np.concatenate([own, more.score])
-                lost[child] += more_lost
+                lost += more_lost
             ranked = np.argsort(-own, kind="stable")
-            members[child], scores[child] = found[ranked], own[ranked]
+            known[child] = OwnSets(keys[child], found[ranked], own[ranked], lost)
 
-    run_chunked(work, n)
-    start = starts(scores)
-    score = np.concatenate(scores)
-    listed = OutsideSets(start, np.concatenate(members), score, log_tails(start, score))
-    return frozen(listed), min(1.0, float(lost.sum()))
+    run_chunked(work, len(stale))
+    width = max(1, *(known[child].members.shape[1] for child in range(n)))
+    members = [padded(known[child].members, width) for child in range(n)]
+    inside = [_inside_masks(own, members[child]) for child, own in enumerate(candidates)]
+    scores = [known[child].score for child in range(n)]
+    start, score = starts(scores), np.concatenate(scores)
+    listed = OutsideSets(
+        start,
+        np.concatenate(members),
+        np.concatenate(inside),
+        score,
+        log_tails(start, score),
+    )
+    return frozen(listed), min(1.0, sum(known[child].lost for child in range(n)))
+
+
+def _inside_masks(candidates: NDArray[np.int32], members: Members) -> NDArray[np.int32]:
+    """For each set the mask of its members among the candidates of its node."""
+    bits = np.zeros(max(candidates.max(), members.max(initial=0)) + 2, dtype=np.int32)
+    bits[candidates] = 1 << np.arange(len(candidates), dtype=np.int32)
+    return np.bitwise_or.reduce(bits[members], axis=1, dtype=np.int32)  # padding has the last bit
 
 
 def _choose(
@@ -116,37 +148,27 @@ class LargerSets(NamedTuple):
 
 
 def score_larger(
+    child: int,
     candidates: NDArray[np.int32],
     maxima: NDArray[np.float64],
     scorer: FamilyScorer,
     prior: StructurePrior,
     sizes: range,
-) -> list[LargerSets]:
-    """Score, for each node, sets of the given sizes with one member outside its candidates.
+) -> LargerSets:
+    """Score the sets of the given sizes that have one member outside the ``candidates`` of a node.
 
     They are compared with the best subset of their inside members only, which is enough for a
     bound; ``maxima`` has the scores of these.
     """
-    n, n_candidates = candidates.shape
-    parts = []
-    for child in range(n):
-        own = candidates[child]
-        others = np.setdiff1d(np.arange(n), [*own, child])
-        lists: list[LargerSets] = []
-        for size in sizes:
-            positions = subsets_of_size(n_candidates, size - 1)
-            masks = (1 << positions.astype(np.int64)).sum(axis=1)
-            inside = np.repeat(own[positions], len(others), axis=0)
-            outer = np.tile(others, len(positions))[:, None]
-            members = np.sort(np.concatenate([inside, outer], axis=1), axis=1).astype(np.int16)
-            score = scorer.families(child, members) + prior.log_weights(child, members)
-            repeated = np.repeat(masks, len(others))
-            lists.append(LargerSets(members, score, maxima[child, repeated], repeated))
-        width = max(sizes)
-        parts.append(
-            LargerSets(
-                np.concatenate([padded(part.members, width) for part in lists]),
-                *(np.concatenate([part[i] for part in lists]) for i in (1, 2, 3)),
-            )
-        )
-    return parts
+    others = np.setdiff1d(np.arange(scorer.n_nodes), [*candidates, child])
+    parts: list[LargerSets] = []
+    for size in sizes:
+        positions = subsets_of_size(len(candidates), size - 1)
+        masks = (1 << positions.astype(np.int64)).sum(axis=1)
+        inside = np.repeat(candidates[positions], len(others), axis=0)
+        outer = np.tile(others, len(positions))[:, None]
+        members = np.sort(np.concatenate([inside, outer], axis=1), axis=1).astype(np.int16)
+        score = scorer.families(child, members) + prior.log_weights(child, members)
+        repeated = np.repeat(masks, len(others))
+        parts.append(LargerSets(padded(members, max(sizes)), score, maxima[repeated], repeated))
+    return LargerSets._make([np.concatenate(columns) for columns in zip(*parts, strict=True)])

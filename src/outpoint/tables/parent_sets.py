@@ -39,13 +39,12 @@ class ParentSets(NamedTuple):
                 out[draw, list(self.members_of(child, int(own[draw]))), child] = True
         return out
 
-    def count_edges(self, codes: Codes) -> NDArray[np.int64]:
-        """Number of edges of each DAG."""
-        sizes = (self.members >= 0).sum(axis=1)
+    def count_members(self, codes: Codes) -> NDArray[np.int64]:
+        """Number of members of each set."""
         outside = codes < 0
-        counts = np.bitwise_count(np.where(outside, 0, codes)).sum(axis=1).astype(np.int64)
+        counts = np.bitwise_count(np.where(outside, 0, codes)).astype(np.int64)
         if outside.any():
-            counts += np.where(outside, sizes[~np.where(outside, codes, -1)], 0).sum(axis=1)
+            counts[outside] = (self.members >= 0).sum(axis=1)[~codes[outside]]
         return counts
 
     def restricted_to(self, codes: Sequence[Codes]) -> tuple["ParentSets", list[Codes]]:

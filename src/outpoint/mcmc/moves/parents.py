@@ -1,26 +1,28 @@
 """Draw one node's parents anew, given the rest of the DAG: a Gibbs step on DAGs.
 
-All parent sets that avoid the node's descendants are possible, each with its score. Partition
-moves keep every edge constraint on the way, and required edges can leave partitions that no move
-connects; this step can always take away what is not required, and so connects all DAGs.
+All parent sets that avoid the node's descendants are possible, inside and outside sets alike, each
+with its score. Partition moves keep every edge constraint on the way, and required edges can leave
+partitions that no move connects; this step can always take away what is not required, and so
+connects all DAGs.
 """
 
 from outpoint.kernels import inlined
-from outpoint.mcmc.dag import mark_descendants, set_parents
-from outpoint.mcmc.sums import log_sum_any, sample_any
+from outpoint.mcmc.dag import set_parents
+from outpoint.mcmc.moves.rev import list_edges, mark_below
+from outpoint.mcmc.sums import draw_any
 
 
 @inlined
-def resample_parents(view, dag, node, blocked, rng):
+def resample_parents(view, dag, listed, node, rng):
     """Replace the parents of ``node``, and return whether they are others than before.
 
-    ``blocked`` is scratch space.
+    The edges of ``dag`` must have been ``listed``; they still are afterwards.
     """
-    for u in range(blocked.size):
-        blocked[u] = 0
-    mark_descendants(dag, node, blocked)
-    log_total = log_sum_any(view, node, blocked, 1)
-    code = sample_any(view, node, blocked, 1, log_total, rng)
-    is_new = code != dag.code[node]
+    listed.stamp[0] += 1
+    mark_below(listed, node, node, node, listed.below_first)
+    code = draw_any(view, node, listed.below_first, listed.stamp[0], rng)
+    if code == dag.code[node]:
+        return False
     set_parents(view, dag, node, code)
-    return is_new
+    list_edges(dag, listed)
+    return True

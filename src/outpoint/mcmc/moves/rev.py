@@ -184,12 +184,12 @@ def _size(view, code):
 def _block_descendants(scratch, first, second):
     """Mark each end with its descendants in the graph without the parents of both ends."""
     scratch.stamp[0] += 1
-    _mark_below(scratch, first, first, second, scratch.below_first)
-    _mark_below(scratch, second, first, second, scratch.below_second)
+    mark_below(scratch, first, first, second, scratch.below_first)
+    mark_below(scratch, second, first, second, scratch.below_second)
 
 
 @inlined
-def _mark_below(scratch, root, first, second, below):
+def mark_below(scratch, root, first, second, below):
     """Mark ``root`` and its descendants, on ways that do not enter either end."""
     stamp, waiting = scratch.stamp[0], scratch.waiting
     below[root] = scratch.below_both[root] = stamp
