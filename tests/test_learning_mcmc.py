@@ -211,7 +211,7 @@ def test_acceptance(method: str) -> None:
     assert (frame["accepted"] <= frame["attempts"]).all()
     paper = {"still", "split_join", "node_move", "swap_any", "swap_adjacent"}
     expected = {
-        "mcmc": {"node_gibbs", "rev"},
+        "mcmc": {"node_gibbs", "rev", "families"},
         "partition": paper,
         "partition+rev": paper | {"rev"},
         "order": {"still", "swap_any", "swap_adjacent"},

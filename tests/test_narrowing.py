@@ -6,6 +6,7 @@ from math import comb
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import outpoint as op
@@ -15,6 +16,7 @@ from outpoint.mcmc.samplers.partition import partition_of
 from outpoint.model import prepare
 from outpoint.narrowing import narrow
 from outpoint.posterior import SampledPosterior
+from outpoint.scores import Knowledge
 from outpoint.tables.build import check_max_parents
 from outpoint.tables.view import view_table
 from tests.grids import first
@@ -253,6 +255,20 @@ def test_seeds_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # Default limits
+
+
+def test_the_default_limit_knows_the_score() -> None:
+    """A hundred columns: 6 parents if they are Gaussian, 4 if they are counted."""
+    values = np.random.default_rng(1).normal(size=(30, 100))
+    options: dict[str, Any] = {
+        "max_parents": None,
+        "structure_prior": "uniform",
+        "knowledge": Knowledge(),
+        "allow_degenerate": True,
+    }
+    assert prepare(values, score="bge", **options).max_parents == 6
+    levels = pd.DataFrame((values > 0).astype(str))
+    assert prepare(levels, score="bdeu", **options).max_parents == 4
 
 
 @pytest.mark.parametrize(("n", "limit"), [(20, 19), (40, 10), (50, 6), (100, 4), (200, 3)])

@@ -233,6 +233,7 @@ def _learn(
     method = _chosen_method(asked["method"], dataset, asked["moves"], asked["memory_limit"])
     options = SamplingOptions(
         sampler=SAMPLERS["mcmc" if method == "exact" else method],
+        n_nodes=dataset.n_nodes,
         max_parents=model.max_parents,
         seed=checked_seed(asked["seed"]),
         time=parse_seconds(asked["time"]),

@@ -56,6 +56,9 @@ Start = Literal["empty", "order", "search"] | Dag
 LONGEST = {None: 25, True: 250}
 """How many times the usual number of steps a run may take to converge: by default, or if asked."""
 
+LONGEST_BY_NODES = 20_000_000
+"""Steps times nodes of a run that stops by itself by default: larger networks have longer steps."""
+
 ORDER_STEPS = 20_000
 """Steps of the order chain behind ``start="order"``."""
 
@@ -82,6 +85,7 @@ class SamplingOptions:
     """
 
     sampler: Sampler
+    n_nodes: int
     max_parents: int
     seed: int
     chains: int = 4
@@ -143,6 +147,8 @@ class SamplingOptions:
         if self.stops_when_converged:
             if steps is None and self.time is None:
                 steps = LONGEST[self.until_converged] * usual
+                if self.until_converged is None:
+                    steps = max(usual, min(steps, LONGEST_BY_NODES // self.n_nodes))
             first_check = -(-min(usual, steps or usual) // SWEEP) * SWEEP
             steps = None if steps is None else -(-steps // SWEEP) * SWEEP
             return Budget(

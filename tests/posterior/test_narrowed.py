@@ -1,6 +1,7 @@
 """A sampled posterior over few candidates: what it makes of parent sets outside of them."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,14 @@ OUT_C, OUT_D = (0, 1, ~2, 0), (0, 1, 1, ~0)
 """a -> b and nothing else; with {a, d} -> c; with a -> c and {b, c} -> d."""
 
 
-def from_codes(*chains: Any, lost_mass: float = 0.0, n_batches: int = 32) -> SampledPosterior:
+def from_codes(
+    *chains: Any, lost_mass: float = 0.0, n_batches: int = 32, max_parents: int = 3
+) -> SampledPosterior:
     """A posterior whose chains consist of DAGs given by codes."""
     whole = op.learn(NOTHING, SCORE, "mcmc", steps=10, chains=1, seed=1)
+    info = replace(whole.info, max_parents=max_parents)
     records = [record_of(np.array(codes, dtype=np.int32), n_batches) for codes in chains]
-    return SampledPosterior(whole.info, NAMES, SETS, records, lost_mass=lost_mass)
+    return SampledPosterior(info, NAMES, SETS, records, lost_mass=lost_mass)
 
 
 def record_of(codes: np.ndarray, n_batches: int) -> ChainRecord:
@@ -149,6 +153,21 @@ def test_the_poorest_three_are_named_first() -> None:
     everything = [(~1, ~1, ~1, ~3), (~1, ~1, ~1, 0), (~1, ~1, 0, 0), (~1, ~1, ~1, ~3)] * 8
     verdict = from_codes(everything, everything).verdict
     assert "poor for a (100%), b (100%), c (75%): more" in verdict
+
+
+def test_nodes_at_the_limit_are_named() -> None:
+    """Those with as many parents as there may be in more than half of the draws."""
+    half = from_codes([AB, OUT_C] * 16, [AB, OUT_C] * 16, max_parents=2)
+    assert half.limit_shares.tolist() == [0.0, 0.0, 0.5, 0.0]
+    assert "max_parents" not in half.verdict
+    more = from_codes([AB, OUT_C] * 16, [OUT_C, OUT_C] * 16, max_parents=2)
+    assert more.limit_shares.tolist() == [0.0, 0.0, 0.75, 0.0]
+    assert more.verdict.endswith(
+        " c mostly had 2 parents, as many as max_parents allows: a larger limit may give other "
+        "answers."
+    )
+    unlimited = from_codes([AB, OUT_C] * 16, [OUT_C, OUT_C] * 16, max_parents=3)
+    assert "max_parents" not in unlimited.verdict
 
 
 def test_nothing_is_said_where_all_are_candidates() -> None:

@@ -32,8 +32,10 @@ from tests.runs.problems import (
 START = np.zeros(5, dtype=np.int32), np.zeros((5, 5), dtype=np.bool_), 0.0
 
 
-def options_of(method: str = "mcmc", **options: Any) -> SamplingOptions:
-    return SamplingOptions(sampler=SAMPLERS[method], max_parents=3, seed=1, **options)
+def options_of(method: str = "mcmc", n_nodes: int = 5, **options: Any) -> SamplingOptions:
+    return SamplingOptions(
+        sampler=SAMPLERS[method], n_nodes=n_nodes, max_parents=3, seed=1, **options
+    )
 
 
 def sample(**options: Any) -> SampledPosterior:
@@ -124,6 +126,11 @@ def test_a_single_chain_is_not_prolonged() -> None:
     """It can never show that it has converged."""
     assert options_of(chains=1).budget.steps == 20_000
     assert options_of().budget.steps == 500_000
+    assert options_of(n_nodes=40).budget.steps == 500_000
+    assert options_of(n_nodes=100).budget.steps == 200_000
+    assert options_of(n_nodes=2_000).budget.steps == 20_000
+    assert options_of(n_nodes=100, until_converged=True).budget.steps == 5_000_000
+    assert options_of(n_nodes=100, steps=300_000).budget.steps == 300_000
     assert options_of().budget.first_check == 20_000
     assert options_of("partition").budget == Budget(steps=1_000_000)
 

@@ -9,6 +9,7 @@ import pytest
 from outpoint.data import Dataset
 from outpoint.errors import OptionError, TooLargeError
 from outpoint.scores import BGe, Knowledge, build_prior
+from outpoint.scores.gaussian import GaussianScorer
 from outpoint.tables import ScoreTable, build, build_table, check_max_parents, default_max_parents
 from outpoint.tables.build import default_candidates, scored_parents, table_bytes
 from tests.reference import bge_family_score, log_sum_exp, log_tau, subsets
@@ -37,6 +38,17 @@ def test_default_limit_of_many_nodes(n: int, scored: int, limit: int) -> None:
     assert scored_parents(n, limit) == scored
     assert default_max_parents(n) == limit
     assert check_max_parents(n, None) == limit
+
+
+@pytest.mark.parametrize(("n", "limit"), [(20, 19), (80, 10), (100, 6), (200, 4), (441, 3)])
+def test_default_limit_where_scores_take_no_time(n: int, limit: int) -> None:
+    """6 million sets instead of 1.5."""
+    affordable = GaussianScorer.affordable
+    assert default_max_parents(n, affordable) == check_max_parents(n, None, affordable) == limit
+    if n > 80:
+        for size in (limit, limit + 1):
+            n_larger = n * (n - 11) * sum(comb(10, k - 1) for k in range(4, size + 1))
+            assert (n_larger <= 6_000_000) == (size == limit)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from outpoint.tables import pruning as pruning_module
+from outpoint.tables.build import assemble_table, score_families
+from outpoint.tables.outside import OwnSets
 from outpoint.tables.pruning import MOST_LOST, SetsByRank, log_ratios, prune
+from tests.exact.problems import gaussian
 from tests.reference import enumerate_posterior, subsets
 
 from .helpers import KnownTable, random_table
@@ -201,3 +204,41 @@ def test_only_winners(n_candidates: int) -> None:
         rows = outside.members[outside.start[child] : outside.start[child + 1]]
         assert {tuple(int(u) for u in row if u >= 0) for row in rows} == expected
     assert it.table.lost_mass == 1.0, "nothing is said about what samplers would miss"
+
+
+def test_lists_of_nodes_whose_candidates_stay_are_used_again(monkeypatch):
+    """Table after table with the same memory, against tables made from nothing."""
+    for name in ("MAX_FAMILIES", "USUAL_FAMILIES"):
+        monkeypatch.setattr(f"outpoint.tables.build.{name}", 6 * 6)
+    it = gaussian(6)
+    families = score_families(it.scorer, it.prior, max_parents=4, is_complete=False)
+    assert families.scored_parents < 4
+    rng = np.random.default_rng(1)
+    known: dict[int, OwnSets] = {}
+    chosen = np.array([np.delete(np.arange(6), v)[:3] for v in range(6)], dtype=np.int32)
+    for only_winners in (True, False, False, False):
+        for v in rng.choice(6, 2, replace=False):
+            chosen[v] = np.sort(rng.choice(np.delete(np.arange(6), v), 3, replace=False))
+        arguments = (it.names, families, it.scorer, it.prior, chosen.copy(), 4)
+        before = dict(known)
+        found = assemble_table(*arguments, only_winners=only_winners, known=known)
+        fresh = assemble_table(*arguments, only_winners=only_winners)
+        for one, other in zip(found.outside, fresh.outside, strict=True):
+            assert np.array_equal(one, other)
+        assert found.lost_mass == fresh.lost_mass
+        assert len(found.outside.score) > 0
+        n_kept = sum(known[v] is before[v] for v in before)
+    assert n_kept >= 4, "two nodes at most had other candidates"
+
+
+@pytest.mark.parametrize("n_candidates", [1, 3])
+def test_masks_of_members_inside(n_candidates):
+    it = random_table(6, 3, n_candidates, seed=3)
+    outside, candidates = it.table.outside, it.table.candidates
+    for child in range(6):
+        for place in range(outside.start[child], outside.start[child + 1]):
+            expected = sum(
+                1 << i for i, u in enumerate(candidates[child]) if u in outside.members[place]
+            )
+            assert outside.inside[place] == expected
+    assert len(outside.inside) == len(outside.score) > 0

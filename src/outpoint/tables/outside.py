@@ -108,7 +108,8 @@ def list_outside(
 
 def _inside_masks(candidates: NDArray[np.int32], members: Members) -> NDArray[np.int32]:
     """For each set the mask of its members among the candidates of its node."""
-    bits = np.zeros(max(candidates.max(), members.max(initial=0)) + 2, dtype=np.int32)
+    highest = max(candidates.max(initial=0), members.max(initial=0))
+    bits = np.zeros(highest + 2, dtype=np.int32)
     bits[candidates] = 1 << np.arange(len(candidates), dtype=np.int32)
     return np.bitwise_or.reduce(bits[members], axis=1, dtype=np.int32)  # padding has the last bit
 
