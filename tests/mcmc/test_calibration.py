@@ -131,7 +131,7 @@ def test_calibrated_over_many_runs(method):
 @pytest.mark.long
 def test_order_mcmc_is_not_calibrated():
     """Half as many runs are enough to see it."""
-    gaps, ranks = replicate("order", 200)
+    gaps, ranks = replicate("order", 400)
     with pytest.raises(AssertionError):
         check_edges(gaps)
     with pytest.raises(AssertionError):
@@ -139,7 +139,7 @@ def test_order_mcmc_is_not_calibrated():
 
 
 def test_another_prior_than_that_of_the_dags_is_found_out():
-    gaps, ranks = replicate("mcmc", 200, edge_prior=0.7)
+    gaps, ranks = replicate("mcmc", 400, edge_prior=0.7)
     with pytest.raises(AssertionError):
         check_edges(gaps)
     with pytest.raises(AssertionError):
