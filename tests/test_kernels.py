@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import tempfile
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +12,6 @@ import pytest
 from numba.core.caching import CacheImpl, IndexDataCacheFile, UserProvidedCacheLocator
 
 from outpoint import kernels
-from outpoint.kernels import run_chunked
 
 SOURCE = """
 from outpoint.kernels import kernel
@@ -145,21 +143,3 @@ def test_helpers_are_called_from_kernels_only() -> None:
     assert quarter(8.0) == 2.0
     with pytest.raises(TypeError, match="halve is compiled into kernels"):
         halve(8.0)
-
-
-def test_chunks_within_chunks_stay_in_their_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("outpoint.kernels.n_threads", lambda: 3)
-    threads: dict[int, set[int]] = {i: set() for i in range(6)}
-
-    def outer(start: int, stop: int) -> None:
-        for i in range(start, stop):
-            own = threading.get_ident()
-            run_chunked(lambda *_, i=i: threads[i].add(threading.get_ident()), 50)
-            assert threads[i] == {own}
-
-    run_chunked(outer, 6)
-    assert all(threads.values())
-    assert threading.get_ident() not in set().union(*threads.values())
-    seen: set[int] = set()
-    run_chunked(lambda *_: seen.add(threading.get_ident()), 50)
-    assert threading.get_ident() not in seen, "the next call has threads again"

@@ -257,6 +257,23 @@ def test_seeds_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 # Default limits
 
 
+def test_fewer_candidates_than_parents_that_are_all_scored() -> None:
+    """Sets of up to 3 are all scored, so that there are no larger ones of 2 candidates."""
+    values = np.random.default_rng(2).normal(size=(60, 50))
+    posterior = op.learn(values, score="bge", n_candidates=2, steps=40, chains=2, seed=1)
+    assert posterior.candidates.shape == (50, 2)
+
+
+def test_a_required_edge_from_outside_given_candidates() -> None:
+    """The first table of the lists has no inside set for b at all."""
+    lists = {name: [u for u in "cdefg" if u != name][:2] for name in "abcdefg"}
+    posterior = op.learn(
+        make_data(7), method="mcmc", candidates=lists, required=[("a", "b")], steps=400, seed=1
+    )
+    assert posterior.edge_probabilities.loc["a", "b"] == pytest.approx(1.0)
+    assert posterior.map_dag.adjacency[0, 1]
+
+
 def test_the_default_limit_knows_the_score() -> None:
     """A hundred columns: 6 parents if they are Gaussian, 4 if they are counted."""
     values = np.random.default_rng(1).normal(size=(30, 100))

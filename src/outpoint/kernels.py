@@ -10,7 +10,6 @@ side: :func:`run_chunked` is the only parallel construct they need.
 import os
 import stat
 import tempfile
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -145,15 +144,6 @@ def are_cached() -> bool:
     return next(place.rglob("*.nbi"), None) is not None
 
 
-_thread = threading.local()
-
-
-def _work_alone(work: Callable[[int, int], Any], start: int, stop: int) -> None:
-    """A chunk, in a thread of the pool."""
-    _thread.is_working = True
-    work(start, stop)
-
-
 def run_chunked(
     work: Callable[[int, int], Any],
     n_items: int,
@@ -165,11 +155,9 @@ def run_chunked(
     """Call ``work(start, stop)`` over ``range(n_items)`` in chunks spread over all threads.
 
     ``done`` is told the size of each finished chunk, in the calling thread. The chunks must be
-    independent; what they compute must not depend on where they are cut. Work that is itself part
-    of a chunk stays in its thread.
+    independent; what they compute must not depend on where they are cut.
     """
-    is_one = n_items <= min_chunk or getattr(_thread, "is_working", False)
-    threads = 1 if is_one else n_threads()  # asking takes a millisecond
+    threads = 1 if n_items <= min_chunk else n_threads()  # asking takes a millisecond
     chunk = max(min_chunk, -(-n_items // (threads * chunks_per_thread)))
     spans = [(start, min(start + chunk, n_items)) for start in range(0, n_items, chunk)]
     if threads == 1 or len(spans) <= 1:
@@ -179,7 +167,7 @@ def run_chunked(
                 done(stop - start)
         return
     with thread_pool(threads) as pool:
-        futures = [pool.submit(_work_alone, work, start, stop) for start, stop in spans]
+        futures = [pool.submit(work, start, stop) for start, stop in spans]
         try:
             for future, (start, stop) in zip(futures, spans, strict=True):
                 future.result()

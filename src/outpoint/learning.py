@@ -229,6 +229,7 @@ def _learn(
         structure_prior=asked["structure_prior"],
         knowledge=resolve_knowledge(**{name: asked[name] for name in KNOWLEDGE}),
         allow_degenerate=asked["allow_degenerate"],
+        n_candidates=asked["n_candidates"],
     )
     method = _chosen_method(asked["method"], dataset, asked["moves"], asked["memory_limit"])
     options = SamplingOptions(

@@ -119,12 +119,13 @@ def prepare(
     knowledge: Knowledge,
     allow_degenerate: bool,
     interventions: str | Iterable[Entry] | None = None,
+    n_candidates: int | None = None,
 ) -> Model:
     """Read the data, combine prior and knowledge, and bind the score; refuse what is wrong."""
     dataset = load_dataset(data, interventions=interventions)
     chosen = resolve_score(score, dataset)
     scorer = bind_score(chosen, dataset, allow_degenerate=allow_degenerate)
-    limit = check_max_parents(dataset.n_nodes, max_parents, scorer.affordable)
+    limit = check_max_parents(dataset.n_nodes, max_parents, scorer.affordable, n_candidates)
     known = knowledge.bind(dataset.names)
     prior = build_prior(
         dataset.names, structure_prior=structure_prior, knowledge=known, max_parents=limit

@@ -51,6 +51,14 @@ def test_default_limit_where_scores_take_no_time(n: int, limit: int) -> None:
             assert (n_larger <= 6_000_000) == (size == limit)
 
 
+def test_default_limit_with_more_candidates() -> None:
+    """60 nodes of 15 candidates: 60 * 44 * (455 + 1365) sets of up to 5 with one outside."""
+    assert check_max_parents(60, None, 6_000_000, 15) == 5
+    assert check_max_parents(60, None, 6_000_000, 4) == check_max_parents(60, None, 6_000_000) == 10
+    assert check_max_parents(25, None, 6_000_000, 24) == 10
+    assert check_max_parents(60, None, 6_000_000, "many") == 10, "refused elsewhere"
+
+
 @pytest.mark.parametrize(
     ("n", "max_parents", "scored"),
     [

@@ -36,17 +36,20 @@ MAX_TABLE_BYTES = 2**31
 """Room for all tables of sums over candidates, see :func:`table_bytes`."""
 
 
-def default_max_parents(n_nodes: int, affordable: int = FamilyScorer.affordable) -> int:
+def default_max_parents(
+    n_nodes: int, affordable: int = FamilyScorer.affordable, n_candidates: int = USUAL_CANDIDATES
+) -> int:
     """No limit up to 20 nodes; beyond, what can be scored within seconds, and at least 3.
 
-    Larger sets with one member outside the usual number of candidates are at most ``affordable``.
+    Larger sets with one member outside the candidates are at most ``affordable``.
     """
     if n_nodes <= ALL_CANDIDATES:
         return n_nodes - 1
     scored = scored_parents(n_nodes, n_nodes - 1)
+    n_candidates = min(max(n_candidates, USUAL_CANDIDATES), n_nodes - 1)
     limit, n_larger = max(scored, 3), 0
     while limit < USUAL_CANDIDATES:
-        n_larger += n_nodes * (n_nodes - 1 - USUAL_CANDIDATES) * comb(USUAL_CANDIDATES, limit)
+        n_larger += n_nodes * (n_nodes - 1 - n_candidates) * comb(n_candidates, limit)
         if n_larger > affordable:
             break
         limit += 1
@@ -67,11 +70,15 @@ def scored_parents(n_nodes: int, max_parents: int, *, is_complete: bool = False)
 
 
 def check_max_parents(
-    n_nodes: int, max_parents: Any, affordable: int = FamilyScorer.affordable
+    n_nodes: int,
+    max_parents: Any,
+    affordable: int = FamilyScorer.affordable,
+    n_candidates: Any = None,
 ) -> int:
     """The limit to use, or a refusal."""
     if max_parents is None:
-        return default_max_parents(n_nodes, affordable)
+        known = n_candidates if is_whole(n_candidates) else USUAL_CANDIDATES
+        return default_max_parents(n_nodes, affordable, known)
     if not is_whole(max_parents):
         raise OptionError(f"max_parents is a whole number, not {max_parents!r}.")
     if not 1 <= max_parents <= n_nodes - 1:
@@ -192,8 +199,8 @@ def assemble_table(
     if n_candidates == n - 1:
         return ScoreTable(names, max_parents, candidates, dense, no_outside(n), 0.0)
     larger = None
-    if scored < max_parents:
-        sizes = range(scored + 1, min(max_parents, n_candidates + 1) + 1)
+    sizes = range(scored + 1, min(max_parents, n_candidates + 1) + 1)
+    if sizes:
         maxima = subset_maxima(dense)
 
         def larger(child: int) -> LargerSets:

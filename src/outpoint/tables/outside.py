@@ -75,14 +75,16 @@ def list_outside(
     known = {} if known is None else known
     keys = [(candidates[child].tobytes(), most_lost) for child in range(n)]
     stale = [child for child in range(n) if child not in known or known[child].key != keys[child]]
+    # A user's own score is called from this thread only.
+    scored = {child: larger(child) for child in stale} if larger is not None else {}
 
     def work(begin: int, end: int) -> None:
         for child in stale[begin:end]:
             parents = sets.members_for(child)
             kept, lost = _choose(child, families[child], sets, parents, candidates, most_lost)
             found, own = parents[kept], families[child, kept]
-            if larger is not None:
-                more, more_lost = larger(child).pruned(most_lost)
+            if scored:
+                more, more_lost = scored[child].pruned(most_lost)
                 width = more.members.shape[1]
                 found = np.concatenate([padded(found, width), more.members])
                 own = np.concatenate([own, more.score])

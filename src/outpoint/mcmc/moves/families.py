@@ -108,8 +108,10 @@ def _find_relatives(view: TableView) -> Relatives:
     """Weights by how much of the sum over a node's inside sets is in sets with the other node."""
     n, n_candidates = view.candidates.shape
     weight = np.zeros((n, n))
+    is_possible = view.log_sums[:, -1] > -np.inf  # there may be outside sets only
+    total = np.where(is_possible, view.log_sums[:, -1], 0.0)
     for i in range(n_candidates):
-        share = np.exp(view.omega[:, i, -1] - view.log_sums[:, -1])
+        share = np.exp(view.omega[:, i, -1] - total)
         weight[np.arange(n), view.candidates[:, i]] = np.maximum(share, LEAST_WEIGHT)
     weight = np.maximum(weight, weight.T)
     node, other = np.nonzero(weight)
