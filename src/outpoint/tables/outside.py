@@ -113,7 +113,7 @@ def _inside_masks(candidates: NDArray[np.int32], members: Members) -> NDArray[np
     highest = max(candidates.max(initial=0), members.max(initial=0))
     bits = np.zeros(highest + 2, dtype=np.int32)
     bits[candidates] = 1 << np.arange(len(candidates), dtype=np.int32)
-    return np.bitwise_or.reduce(bits[members], axis=1, dtype=np.int32)  # padding has the last bit
+    return np.bitwise_or.reduce(bits[members], axis=1, dtype=np.int32)  # padding finds the last, 0
 
 
 def _choose(
