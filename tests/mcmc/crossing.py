@@ -2,9 +2,9 @@
 
 Two DAGs differ in the parents of some nodes. One of these is drawn, and a distance; the nodes
 within it, along the edges of both DAGs from one differing node to the next, change parents. A
-result with a cycle is refused. To the power b a DAG weighs P(G) exp((b - 1) E), with E the energy
-of the state (partition, what is held) that it belongs to: summed over the DAGs of a state that is
-exp(b E - penalties), the law of a replica. Rules and parts can be replaced by wrong ones.
+result with a cycle is refused. Drawn from a replica at the power b a DAG weighs P(G) / w * w_b: w
+and w_b are the weights of the state (partition, what is held) that it belongs to, in the posterior
+and at the power. Rules and parts can be replaced by wrong ones.
 """
 
 from collections.abc import Callable
@@ -99,15 +99,14 @@ def exchanged(first: Parents, second: Parents, part: Part) -> tuple[Parents, Par
     )
 
 
-# Rules: log r of an exchange from one pair of states to another
+# Rules: the log factors of all states, for both replicas, of which the ratio is made
 
 
-def log_ratio(problem: HeldTarget, powers: Powers, before: Pair, after: Pair) -> float:
-    change = problem.energy[list(after)] - problem.energy[list(before)]
-    return float((np.array(powers) - 1.0) @ change)
+def log_factors(problem: HeldTarget, powers: Powers) -> tuple[Floats, Floats]:
+    return -problem.log_excess(powers[0]), -problem.log_excess(powers[1])
 
 
-Rule = Callable[[HeldTarget, Powers, Pair, Pair], float]
+Rule = Callable[[HeldTarget, Powers], tuple[Floats, Floats]]
 PartLaw = Callable[[Parents, Parents], Parts]
 
 
@@ -117,10 +116,14 @@ class Crossing:
 
     problem: HeldTarget
     powers: Powers
-    rule: Rule = log_ratio
+    rule: Rule = log_factors
     parts: PartLaw = parts_of
     keeps_one_side: bool = False  # a mistake: of two results, the one without a cycle is kept
     _known: dict[Pair, dict[Pair, float]] = field(default_factory=dict)
+
+    @cached_property
+    def factors(self) -> tuple[Floats, Floats]:
+        return self.rule(self.problem, self.powers)
 
     @cached_property
     def dags(self) -> list[int]:
@@ -142,7 +145,8 @@ class Crossing:
             if None in ends and not (self.keeps_one_side and any(e is not None for e in ends)):
                 continue
             c, d = (own if end is None else end for own, end in zip((a, b), ends, strict=True))
-            log_r = self.rule(self.problem, self.powers, (state[a], state[b]), (state[c], state[d]))
+            ours, theirs = self.factors
+            log_r = ours[state[c]] - ours[state[a]] + theirs[state[d]] - theirs[state[b]]
             accepted = probability * float(np.exp(min(0.0, log_r)))
             out[c, d] = out.get((c, d), 0.0) + accepted
             out[a, b] -= accepted
@@ -163,7 +167,7 @@ class Crossing:
         """The law of a DAG drawn from a replica at this power."""
         state = self.problem.state_of_dags[self.dags]
         log_law = self.problem.target.log_dag[self.dags]
-        log_law = log_law + (power - 1.0) * self.problem.energy[state]
+        log_law = log_law - self.problem.log_excess(power)[state]
         weight = np.exp(log_law - log_law.max())
         return weight / weight.sum()
 

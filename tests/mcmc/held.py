@@ -110,9 +110,16 @@ class HeldTarget:
             if u == v and score > -np.inf and self.is_inside(v, s) == inside
         ]
 
-    @cached_property
-    def log_penalty(self) -> list[float]:
-        return [float(np.log(len(self.sets(v, inside=False)))) + 2.0 for v in range(self.n)]
+    def penalty(self, v: int, power: float) -> float:
+        """What outside sets of v lose at a power, by the formula at multiples of 1/16."""
+
+        def exact(b: float) -> float:
+            scores = [self.target.family[v, s] for s in self.sets(v, inside=False)]
+            return log_sum_exp(b * s for s in scores) - b * log_sum_exp(scores) + 2.0 * (1.0 - b)
+
+        below, part = divmod(16 * power, 1.0)
+        above = exact((below + 1) / 16) if part else 0.0
+        return (1.0 - part) * exact(below / 16) + part * above
 
     @cached_property
     def states(self) -> list[State]:
@@ -140,14 +147,11 @@ class HeldTarget:
     def n_held(self) -> NDArray[np.int64]:
         return np.array([sum(s is not None for s in o) for _, o in self.states])
 
-    @cached_property
-    def penalties(self) -> Floats:
+    def penalties(self, power: float) -> Floats:
         """The penalties of what each state holds."""
+        each = [self.penalty(v, power) for v in range(self.n)]
         return np.array(
-            [
-                sum(self.log_penalty[v] for v, s in enumerate(o) if s is not None)
-                for _, o in self.states
-            ]
+            [sum(each[v] for v, s in enumerate(o) if s is not None) for _, o in self.states]
         )
 
     @cached_property
@@ -164,13 +168,12 @@ class HeldTarget:
             )
         return np.array(out)
 
-    @cached_property
-    def energy(self) -> Floats:
-        """What the power multiplies."""
-        return self.log_weight + self.penalties
-
     def log_law(self, power: float) -> Floats:
-        return power * self.log_weight - (1.0 - power) * self.penalties
+        return power * self.log_weight - self.penalties(power)
+
+    def log_excess(self, power: float) -> Floats:
+        """How much more a state weighs in the posterior than at this power."""
+        return self.log_weight - self.log_law(power)
 
     def law(self, power: float = 1.0) -> Floats:
         log_law = self.log_law(power)
@@ -224,11 +227,12 @@ class HeldTarget:
         back[possible, own] = 1.0
         return draws @ on_dags @ back
 
-    def swap_matrix(self, energy: Floats, powers: tuple[float, float]) -> Floats:
-        """Two replicas, states [a * n_states + b]: exchange a and b by the swap rule."""
+    def swap_matrix(self, log_first: Floats, log_second: Floats) -> Floats:
+        """Replicas with these laws, states [a * n_states + b]: exchange a and b by their ratio."""
         size = len(self.states)
         a, b = np.divmod(np.arange(size * size), size)
-        accepted = np.exp(np.minimum(0.0, (powers[0] - powers[1]) * (energy[b] - energy[a])))
+        gap = log_first - log_second
+        accepted = np.exp(np.minimum(0.0, gap[b] - gap[a]))
         out = np.diag(1.0 - accepted)
         out[a * size + b, b * size + a] += accepted
         return out

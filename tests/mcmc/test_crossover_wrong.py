@@ -13,17 +13,16 @@ from outpoint.mcmc.replicas import replica_state
 from tests.grids import first
 from tests.mcmc.crossing import (
     Crossing,
-    Pair,
     Parents,
     PartLaw,
     Parts,
-    Powers,
+    Rule,
     check_flows,
     crossing_target,
     differing,
     draw_crossings,
     exchanged,
-    log_ratio,
+    log_factors,
     look,
     neighbours_along,
     parts_from,
@@ -31,7 +30,6 @@ from tests.mcmc.crossing import (
     put_back,
     remember,
 )
-from tests.mcmc.held import HeldTarget
 from tests.mcmc.laws import check_balanced, check_invariant
 from tests.mcmc.test_crossover import check_crossings
 
@@ -82,52 +80,39 @@ def test_the_checks_themselves_accept_the_right_kernel(name):
 # Powers and penalties
 
 
-def with_powers(problem: HeldTarget, factors: Powers, before: Pair, after: Pair) -> float:
-    """The rule with these factors instead of b - 1."""
-    return log_ratio(problem, (factors[0] + 1.0, factors[1] + 1.0), before, after)
-
-
-WRONG_FACTORS = {
-    "powers exchanged": lambda b, c: (c - 1.0, b - 1.0),
-    "the first forgotten": lambda b, c: (0.0, c - 1.0),
-    "the second forgotten": lambda b, c: (b - 1.0, 0.0),
-    "both forgotten": lambda b, c: (0.0, 0.0),
-    "b instead of b - 1": lambda b, c: (b, c),
-    "the sign": lambda b, c: (1.0 - b, 1.0 - c),
+WRONG_FACTORS: dict[str, Rule] = {
+    "powers exchanged": lambda problem, powers: log_factors(problem, (powers[1], powers[0])),
+    "the first forgotten": lambda problem, powers: log_factors(problem, (1.0, powers[1])),
+    "the second forgotten": lambda problem, powers: log_factors(problem, (powers[0], 1.0)),
+    "both forgotten": lambda problem, powers: log_factors(problem, (1.0, 1.0)),
+    "b instead of b - 1": lambda problem, powers: (
+        problem.log_law(powers[0]),
+        problem.log_law(powers[1]),
+    ),
+    "the sign": lambda problem, powers: (
+        problem.log_excess(powers[0]),
+        problem.log_excess(powers[1]),
+    ),
+    "no penalties": lambda problem, powers: (
+        (powers[0] - 1.0) * problem.log_weight,
+        (powers[1] - 1.0) * problem.log_weight,
+    ),
 }
 
 
-# Where a state has one DAG the energies of both replicas keep their sum, and b and b - 1 say the
+# Where a state has one DAG the weights of both replicas keep their product, and b and b - 1 say the
 # same.
 CASES = [
     (name, mistake)
     for name in (*NAMES, "four, two")
     for mistake in WRONG_FACTORS
-    if (name, mistake) != ("three", "b instead of b - 1")
+    if (name, mistake) not in (("three", "b instead of b - 1"), ("complete", "no penalties"))
 ]
 
 
 @pytest.mark.parametrize(("name", "mistake"), CASES)
-def test_other_factors_of_the_energies(name, mistake):
-    factors = WRONG_FACTORS[mistake](*POWERS)
-
-    def rule(problem: HeldTarget, powers: Powers, before: Pair, after: Pair) -> float:
-        return with_powers(problem, factors, before, after)
-
-    wrong = Crossing(crossing_target(name), POWERS, rule)
-    assert not keeps_the_product(wrong)
-    assert not is_compiled(wrong)
-
-
-def without_penalties(problem: HeldTarget, powers: Powers, before: Pair, after: Pair) -> float:
-    """Weights in place of energies."""
-    change = problem.log_weight[list(after)] - problem.log_weight[list(before)]
-    return float((np.array(powers) - 1.0) @ change)
-
-
-@pytest.mark.parametrize("name", ["three", "three, mutual", "four, two"])
-def test_exchanges_without_the_penalty(name):
-    wrong = Crossing(crossing_target(name), POWERS, without_penalties)
+def test_other_factors_of_the_weights(name, mistake):
+    wrong = Crossing(crossing_target(name), POWERS, WRONG_FACTORS[mistake])
     assert not keeps_the_product(wrong)
     assert not is_compiled(wrong)
 

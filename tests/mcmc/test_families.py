@@ -235,7 +235,7 @@ def block_matrix(problem: HeldTarget, block: int) -> Floats:
 
 def together_matrix(problem: HeldTarget, power: float, block: int) -> Floats:
     inside = problem.through_dags(block_matrix(problem, block))
-    return tempered(inside, problem.energy, 1.0 - power)
+    return tempered(inside, problem.log_excess(power), 1.0)
 
 
 @pytest.mark.parametrize("power", [1.0, 0.5, 0.2])

@@ -6,6 +6,7 @@ chi-square; the stated false-alarm rate is that of a whole test function (seeds 
 
 from functools import lru_cache
 
+import numba
 import numpy as np
 import pytest
 
@@ -13,6 +14,7 @@ from outpoint.mcmc.partition import make_partition
 from outpoint.mcmc.partition_chain import COLDEST_WITHOUT_REV
 from outpoint.mcmc.replicas import make_ladder, make_replicas
 from outpoint.mcmc.samplers.partition import partition_of
+from outpoint.tables.penalty import outside_penalty
 from tests.grids import first
 from tests.mcmc.held import (
     ALL,
@@ -84,10 +86,10 @@ def mixed_reversals(name: str) -> Floats:
 
 
 def reverse_matrix(name: str, power: float, block: int) -> Floats:
-    """Reversals through a DAG, accepted by what they do to the energy."""
+    """Reversals through a DAG, accepted by what that does to the weight."""
     problem = held_target(name)
     inside = problem.through_dags(np.linalg.matrix_power(mixed_reversals(name), block))
-    return tempered(inside, problem.energy, 1.0 - power)
+    return tempered(inside, problem.log_excess(power), 1.0)
 
 
 # The law
@@ -116,12 +118,20 @@ def test_summing_out_what_is_held_leaves_the_posterior_over_all_sets(name):
     np.testing.assert_allclose(by_partition, problem.target.law(), rtol=1e-12, atol=1e-300)
 
 
+@numba.njit
+def read_penalties(curves, power):
+    return [outside_penalty(curves, node, power) for node in range(len(curves))]
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_compiled_weights_and_penalties(name):
     problem = held_target(name)
     stepper = Stepper.of(problem, 1)
     view = problem.target.view
-    np.testing.assert_allclose(view.log_penalty, problem.log_penalty, rtol=1e-14)
+    for power in (0.0, 1e-3, 0.25, 0.3, 0.999, 1.0):
+        compiled = read_penalties(view.penalty, power)
+        declared = [problem.penalty(v, power) for v in range(problem.n)]
+        np.testing.assert_allclose(compiled, declared, rtol=1e-12, atol=1e-12)
     weights = [stepper.state(i).log_tau.sum() for i in range(len(problem.states))]
     np.testing.assert_allclose(weights, problem.log_weight, atol=1e-12)
 
@@ -191,7 +201,7 @@ def test_declared_reversals_keep_the_law_to_any_power(name):
 def test_declared_swaps_keep_the_product(name, powers):
     problem = held_target(name)
     law = np.kron(problem.law(powers[0]), problem.law(powers[1]))
-    check_invariant(law, problem.swap_matrix(problem.energy, powers))
+    check_invariant(law, problem.swap_matrix(*map(problem.log_law, powers)))
 
 
 def test_all_steps_together_get_everywhere():
@@ -277,7 +287,7 @@ def test_compiled_swaps(name):
     problem, powers = held_target(name), (0.8, 0.3)
     stepper = Stepper.of(problem, 1)
     size = len(problem.states)
-    matrix = problem.swap_matrix(problem.energy, powers)
+    matrix = problem.swap_matrix(*map(problem.log_law, powers))
     for a in range(size):
         for b in range(size):
             replicas = make_replicas(2, stepper.state(a))

@@ -4,9 +4,9 @@ The parent sets of some nodes change places between a DAG of one replica and a D
 local scores are still there, so the product of the two posterior probabilities stays what it was,
 and only cycles and the powers of the replicas decide. A swap of whole replicas succeeds where one
 is better in all its parts; in a large sparse network parts far from each other go wrong
-independently, and this way each replica can take over what another has found (MATH section 11 has
-the powers: a DAG drawn from a replica at power b has the law P(G) exp((b - 1) E), E the energy of
-its partition).
+independently, and this way each replica can take over what another has found. A DAG drawn from a
+replica at power b has the law P(G) w_b / w: its partition, with what is held, weighs w in the
+posterior and w_b at the power.
 
 The nodes are those within some distance of a node that has other parents in the two DAGs, over
 nodes of the same kind, along the edges of both. After the exchange the same nodes differ and the

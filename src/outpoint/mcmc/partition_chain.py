@@ -40,7 +40,7 @@ from outpoint.mcmc.partition import (
 from outpoint.mcmc.replicas import (
     add_moments,
     draw_partition,
-    log_energy,
+    log_gain,
     replica_state,
     swap_replicas,
 )
@@ -242,8 +242,7 @@ def reverse_edges(view, state, work, block, full_share, power, is_cold, trace, r
 def _return_to_partitions(view, state, work, power, is_cold, rng):
     """Go on from the partition of the DAG that a block has led to, if that is accepted."""
     _set_partition(view, work.dag, work.proposal)
-    change = log_energy(view, work.proposal) - log_energy(view, state)
-    if is_cold or accepts((power - 1.0) * change, 0.0, rng):
+    if is_cold or accepts(log_gain(view, state, work.proposal, power, 1.0), 0.0, rng):
         copy_partition(work.proposal, state)
 
 
@@ -311,9 +310,8 @@ def cross_over(view, replicas, power, upper, n_tries, work, rng):
         our_layers = find_layers(first, scratch.ours.layer)
         their_layers = find_layers(second, scratch.theirs.layer) if our_layers >= 0 else -1
         if their_layers >= 0:
-            our_change = _energy_change(view, first, ours, scratch.ours)
-            their_change = _energy_change(view, second, theirs, scratch.theirs)
-            log_ratio = (power[upper] - 1.0) * our_change + (power[upper + 1] - 1.0) * their_change
+            log_ratio = _gain(view, first, ours, scratch.ours, power[upper])
+            log_ratio += _gain(view, second, theirs, scratch.theirs, power[upper + 1])
             is_accepted = accepts(log_ratio, 0.0, rng)
         if is_accepted:
             layers_to_partition(scratch.ours.layer, our_layers, scratch.ours)
@@ -327,11 +325,11 @@ def cross_over(view, replicas, power, upper, n_tries, work, rng):
 
 
 @inlined
-def _energy_change(view, dag, old, state):
-    """Score ``state``, which has the layers of ``dag``; returns the change from ``old``."""
+def _gain(view, dag, old, state, power):
+    """Score ``state``, which has the layers of ``dag``; returns its gain over ``old``."""
     _hold_outside(dag, state)
     score_changed(view, old, state)
-    return log_energy(view, state) - log_energy(view, old)
+    return log_gain(view, old, state, power, 1.0)
 
 
 @inlined

@@ -14,6 +14,7 @@ from outpoint.kernels import inlined
 from outpoint.mcmc.metropolis import accepts
 from outpoint.mcmc.partition import PartitionState
 from outpoint.mcmc.sums import INSIDE
+from outpoint.tables.penalty import outside_penalty
 
 NOWHERE, GOING_UP, COMING_DOWN = 0, 1, 2
 
@@ -100,14 +101,21 @@ def replica_state(replicas, replica):
 
 
 @inlined
-def log_energy(view, state):
-    """What is tempered: the log weight, held sets counted with their penalty (MATH section 11)."""
+def log_weight(view, state, power):
+    """Log weight of a state to a power; held sets lose what they lose there."""
     total = 0.0
     for node in range(state.log_tau.size):
-        total += state.log_tau[node]
+        total += power * state.log_tau[node]
         if state.held[node] != INSIDE:
-            total += view.log_penalty[node]
+            total -= outside_penalty(view.penalty, node, power)
     return total
+
+
+@inlined
+def log_gain(view, old, new, power, before):
+    """How much more the log weight grows from ``old`` to ``new`` at a power than at another."""
+    grown = log_weight(view, new, power) - log_weight(view, old, power)
+    return grown - (log_weight(view, new, before) - log_weight(view, old, before))
 
 
 @inlined
@@ -116,9 +124,8 @@ def swap_replicas(view, replicas, ladder, parity, rng):
     slot, power = replicas.slot, ladder.power
     last = slot.size - 1
     for upper in range(parity, last, 2):
-        ours = log_energy(view, replica_state(replicas, upper))
-        theirs = log_energy(view, replica_state(replicas, upper + 1))
-        log_ratio = (power[upper] - power[upper + 1]) * (theirs - ours)
+        ours, theirs = replica_state(replicas, upper), replica_state(replicas, upper + 1)
+        log_ratio = log_gain(view, ours, theirs, power[upper], power[upper + 1])
         ladder.attempts[upper] += 1
         ladder.rejection[upper] += 1.0 - np.exp(min(0.0, log_ratio))
         if accepts(log_ratio, 0.0, rng):
@@ -136,10 +143,10 @@ def swap_replicas(view, replicas, ladder, parity, rng):
 def add_moments(view, state, ladder, replica):
     """Add the log weight of a replica after a sweep."""
     moments = ladder.moments[replica]
-    energy = log_energy(view, state)
+    log_now = log_weight(view, state, 1.0)
     if moments[0] == 0.0:
-        ladder.origin[replica] = energy
-    gap = energy - ladder.origin[replica]
+        ladder.origin[replica] = log_now
+    gap = log_now - ladder.origin[replica]
     moments[0] += 1.0
     moments[1] += gap
     moments[2] += gap * gap

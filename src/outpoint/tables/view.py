@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.tables.outside import OutsideSets, no_outside
+from outpoint.tables.penalty import penalty_curves
 from outpoint.tables.ranked import MaskLists, RankedMasks, rank_containing
 from outpoint.tables.table import ScoreTable
-
-PENALTY = 2.0
-"""Hot replicas hold an outside set with odds of about e to the minus this, see ``log_penalty``."""
 
 PARTS: dict[str, Any] = {"ranked": RankedMasks, "containing": MaskLists, "outside": OutsideSets}
 
@@ -22,7 +20,7 @@ class TableView(NamedTuple):
 
     ``children[child_start[u]:child_start[u + 1]]`` are the nodes with u among their candidates.
     ``containing`` ranks the sets of v with its i-th candidate as row ``v * n_candidates + i``.
-    ``log_penalty[v]`` is log(number of outside sets) + ``PENALTY``.
+    ``penalty`` is what outside sets lose in tempered replicas, see :mod:`outpoint.tables.penalty`.
     """
 
     candidates: NDArray[np.int32]
@@ -35,14 +33,13 @@ class TableView(NamedTuple):
     ranked: RankedMasks
     containing: MaskLists
     outside: OutsideSets
-    log_penalty: NDArray[np.float64]
+    penalty: NDArray[np.float64]
 
 
 def view_table(table: ScoreTable) -> TableView:
     """Compute what is missing and gather the arrays."""
     position = candidate_positions(table.candidates)
     is_candidate = position.T >= 0
-    n_outside = np.diff(table.outside.start)
     view = TableView(
         table.candidates,
         position,
@@ -54,7 +51,7 @@ def view_table(table: ScoreTable) -> TableView:
         table.ranked,
         rank_containing(table.ranked, table.candidates.shape[1]),
         table.outside,
-        np.log(np.maximum(n_outside, 1)) + PENALTY,
+        penalty_curves(table.outside),
     )
     for array in _named_arrays(view).values():
         array.flags.writeable = False

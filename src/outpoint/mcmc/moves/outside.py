@@ -1,12 +1,8 @@
 """Draw a node's place anew, and with it whether the node holds an outside set, and which.
 
 At each place a node has its inside sets together, with their sum, or one of the outside sets that
-fit there: those whose last member stands right before. To the power b < 1 the number of outside
-sets would win over their scores, and hot replicas would fill up with them: each weighs
-
-    exp(b s - (1 - b) log_penalty),
-
-which is its score at b = 1 and fades the sets out otherwise (MATH section 11).
+fit there: those whose last member stands right before. To the power b each of these weighs
+exp(b s - penalty(b)), see :mod:`outpoint.tables.penalty`.
 """
 
 from typing import NamedTuple
@@ -24,6 +20,7 @@ from outpoint.mcmc.moves.node_gibbs import (
 )
 from outpoint.mcmc.sums import INSIDE
 from outpoint.tables.logspace import LOG_EPSILON
+from outpoint.tables.penalty import outside_penalty
 
 LOOKS = 16
 """Sets between two looks at whether the rest of the list can still matter."""
@@ -104,7 +101,7 @@ def _weigh_outside(view, rest, node, power, n_layers, log_margin, redraw):
     for level in range(n_layers + 2):
         redraw.by_level[level] = 0.0
     first, last = view.outside.start[node], view.outside.start[node + 1]
-    shift = (1.0 - power) * view.log_penalty[node]
+    shift = outside_penalty(view.penalty, node, power)
     for place in range(first, last):
         log_own = power * view.outside.score[place] - shift
         is_look = (place - first) % LOOKS == 0
