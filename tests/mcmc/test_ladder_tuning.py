@@ -1,5 +1,6 @@
 """Building the ladder: powers and its end from the barrier, and log weights of its replicas."""
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -385,3 +386,17 @@ def test_ladders_end_where_they_are_told_to(hottest):
         assert chain._plan.fresh_sizes.size == 0
         assert chain.ladder.power[[0, -1]].tolist() == pytest.approx([1.0, hottest])
         assert (np.diff(chain.ladder.power) < 0).all()
+
+
+def test_the_best_dag_met_may_be_where_a_replica_begins():
+    """Node 1 without parents, or with its best one: the start that is better is remembered."""
+    starts = np.zeros((3, 5), dtype=np.int32)
+    ranked = np.argsort(ROUGH.dense[1, 1 << np.arange(4)])
+    starts[0, 1], starts[2, 1] = 1 << ranked[0], 1 << ranked[-1]
+    log_scores = ROUGH.dense[:, 0].sum() - ROUGH.dense[1, 0] + ROUGH.dense[1, starts[:, 1]]
+    settings = settings_of(ROUGH, 100)
+    for given, best in ((starts, int(np.argmax(log_scores))), (None, 1)):
+        trace = make_chain(ROUGH, replace(settings, starts=given)).trace
+        assert trace.best_log_score[0] == pytest.approx(log_scores[best], rel=1e-12)
+        assert trace.best_code.tolist() == starts[best].tolist()
+    assert len(set(log_scores)) == 3

@@ -90,7 +90,7 @@ class SampledPosterior(Posterior):
 
     @property
     def map_dag(self) -> Dag:
-        """The best DAG that any chain has met."""
+        """The best DAG that any chain has met or begun at."""
         codes = self._best_record().best_code
         return Dag.from_adjacency(self.parent_sets.adjacencies(codes[None])[0], self.names)
 

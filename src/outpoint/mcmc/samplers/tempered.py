@@ -27,6 +27,7 @@ from outpoint.mcmc.ladder import (
 from outpoint.mcmc.moves import REV
 from outpoint.mcmc.partition_chain import Plan
 from outpoint.mcmc.replicas import Ladder, choose_replicas, make_ladder, set_state
+from outpoint.mcmc.restoring import total_score
 from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.samplers.partition import PartitionChain, partition_of
 from outpoint.mcmc.settings import Settings
@@ -63,10 +64,10 @@ class TemperedChain(PartitionChain):
         self._hottest = float(power[-1])
         self._rungs = make_ladder(power)
         self._replicas = choose_replicas(self._replicas, np.zeros(len(power), dtype=np.int64))
-        if settings.starts is not None:
-            for replica in range(len(power)):
-                codes = settings.starts[replica % len(settings.starts)]
-                set_state(self._replicas, replica, partition_of(view, codes))
+        starts = start[None] if settings.starts is None else settings.starts
+        for replica in range(len(power)):
+            set_state(self._replicas, replica, partition_of(view, starts[replica % len(starts)]))
+        self._remember_best(starts)
 
     @property
     def ladder(self) -> Ladder:
@@ -78,6 +79,13 @@ class TemperedChain(PartitionChain):
         """Whether a sweep of the recorded part was taken in two calls; each of them is counted."""
         n_sweeps = -(-(self.step - self.n_warmup) // SWEEP)
         return self.step > self.n_warmup and self._rungs.moments[0, 0] != n_sweeps
+
+    def _remember_best(self, starts: Codes) -> None:
+        """The best DAG met may be one that a search has found, where a replica begins."""
+        log_scores = [total_score(self._view, codes) for codes in starts]
+        best = int(np.argmax(log_scores))
+        self.trace.best_code[:] = starts[best]
+        self.trace.best_log_score[0] = log_scores[best]
 
     def _mix(self, view: TableView, moves: Any, rev: float) -> NDArray[np.float64]:
         if moves is None:
