@@ -239,11 +239,11 @@ def _split(columns: Floats) -> Floats:
 
 def _rank_normalised(columns: Floats) -> Floats:
     """Normal scores of the ranks within each series; values that are equal share their rank."""
+    import pandas as pd
     from scipy.special import ndtri
-    from scipy.stats import rankdata
 
     size = columns.shape[1] * columns.shape[2]
-    ranks = rankdata(columns.reshape(len(columns), size), axis=1)
+    ranks = pd.DataFrame(columns.reshape(len(columns), size)).rank(axis=1).to_numpy()
     return ndtri((ranks - 0.375) / (size + 0.25)).reshape(columns.shape)
 
 
