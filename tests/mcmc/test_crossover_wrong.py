@@ -107,7 +107,7 @@ CASES = [
     for name in (*NAMES, "four, two")
     for mistake in WRONG_FACTORS
     if (name, mistake) not in (("three", "b instead of b - 1"), ("complete", "no penalties"))
-]
+] + [("three, mutual", "no penalties")]
 
 
 @pytest.mark.parametrize(("name", "mistake"), CASES)
