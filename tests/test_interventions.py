@@ -16,6 +16,7 @@ from outpoint.graphs.targets import find_separated
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.run_again import run_again
 from outpoint.report.facts import list_grounds, list_settings
+from tests.quick_choice import choose_quickly
 from tests.reference import enumerate_posterior
 from tests.scores.prequential import predict_categorical, predict_gaussian
 
@@ -131,8 +132,9 @@ def test_searches_find_the_best_dag(method):
     assert len(found.optima) == 1  # Markov equivalent DAGs are no longer ties
 
 
-def test_more_variables_than_tables_hold():
+def test_more_variables_than_tables_hold(monkeypatch):
     """Narrowing and sampling; the edges of single targets point the right way."""
+    choose_quickly(monkeypatch)
     rng = np.random.default_rng(1)
     dag = op.random_dag(24, rng, law="erdos_renyi", edge_probability=0.08)
     targets = [name for name in dag.names if dag.children(name)][:3]

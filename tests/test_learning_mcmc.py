@@ -120,8 +120,7 @@ def test_the_bias_of_order_mcmc_would_be_seen(name: str) -> None:
         check_mean(sampled(name, "order").chain_edges, listed(name).edges)
 
 
-@pytest.mark.parametrize("method", UNBIASED)
-@pytest.mark.parametrize("name", ["bge", "bdeu"])
+@pytest.mark.parametrize(("name", "method"), covering(["bge", "bdeu"], UNBIASED))
 def test_ancestors_parent_sets_and_features(name: str, method: str) -> None:
     posterior, exact = sampled(name, method), listed(name)
     n = len(posterior.names)

@@ -20,6 +20,7 @@ from outpoint.scores import Knowledge
 from outpoint.tables.build import check_max_parents
 from outpoint.tables.view import view_table
 from tests.grids import first
+from tests.quick_choice import choose_quickly
 
 N_CHAINS = 32
 SIZES = {6: 2, 7: 3}
@@ -66,6 +67,11 @@ def check_edges(posterior: SampledPosterior, exact: np.ndarray) -> None:
         room = 5 * error + posterior.lost_mass + 2e-4
         assert (np.abs(values.mean(axis=0) - exact) <= room).all()
         assert error.max() < 0.02, "a difference would be seen"
+
+
+@pytest.fixture
+def quick_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    choose_quickly(monkeypatch)
 
 
 # Against the exact posterior
@@ -173,6 +179,7 @@ def test_replicas_begin_at_dags_of_their_own(n_candidates: int) -> None:
 # Input
 
 
+@pytest.mark.usefixtures("quick_choice")
 def test_names_in_any_order_and_container() -> None:
     lists = any_candidates(6, 2, seed=3)
     first = sample(6, candidates=lists)
@@ -219,6 +226,7 @@ def test_wrong_numbers(n_candidates: int) -> None:
         sample(6, n_candidates=n_candidates)
 
 
+@pytest.mark.usefixtures("quick_choice")
 def test_required_parents_come_first() -> None:
     required = [("e", "a"), ("f", "a")]
     posterior = sample(6, n_candidates=2, required=required, steps=400)
@@ -228,6 +236,7 @@ def test_required_parents_come_first() -> None:
         sample(6, n_candidates=1, required=required)
 
 
+@pytest.mark.usefixtures("quick_choice")
 @pytest.mark.parametrize("steps", [1, 20, 100, 400])
 def test_few_steps(steps: int) -> None:
     """Even before the first batch of outside edges is full, everything has an answer."""
@@ -241,6 +250,7 @@ def test_few_steps(steps: int) -> None:
 # Seeds
 
 
+@pytest.mark.usefixtures("quick_choice")
 def test_seeds_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     options: dict[str, Any] = {"n_candidates": 3, "chains": 3, "steps": 600}
     first = sample(7, **options)
@@ -257,6 +267,7 @@ def test_seeds_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 # Default limits
 
 
+@pytest.mark.usefixtures("quick_choice")
 def test_fewer_candidates_than_parents_that_are_all_scored() -> None:
     """Sets of up to 3 are all scored, so that there are no larger ones of 2 candidates."""
     values = np.random.default_rng(2).normal(size=(60, 50))
@@ -264,6 +275,7 @@ def test_fewer_candidates_than_parents_that_are_all_scored() -> None:
     assert posterior.candidates.shape == (50, 2)
 
 
+@pytest.mark.usefixtures("quick_choice")
 def test_a_required_edge_from_outside_given_candidates() -> None:
     """The first table of the lists has no inside set for b at all."""
     lists = {name: [u for u in "cdefg" if u != name][:2] for name in "abcdefg"}

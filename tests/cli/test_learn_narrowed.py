@@ -9,6 +9,7 @@ import pytest
 import outpoint as op
 from outpoint.posterior.diagnostics import Status
 from tests.cli.conftest import Run, check_schema, strict_json, table
+from tests.quick_choice import choose_quickly
 
 FEW = ["--method", "mcmc", "--steps", "400", "--chains", "2", "--seed", "3"]
 
@@ -18,8 +19,9 @@ def unwrapped(text: str) -> str:
 
 
 @pytest.mark.usefixtures("reports")
-def test_a_problem_with_many_variables(run: Run) -> None:
+def test_a_problem_with_many_variables(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the command to its report: 22 variables, 5 candidates of each."""
+    choose_quickly(monkeypatch)
     rng = np.random.default_rng(1)
     data = op.simulate(op.random_dag(22, rng, max_parents=2), 60, rng)
     Path("many.csv").write_text(table(",".join(data.names), data.values.round(3)))

@@ -104,6 +104,7 @@ class Chain:
         self.replicas = make_replicas(len(self.recipe.powers), state)
         self.ladder = make_ladder(np.array(self.recipe.powers))
         self.work = make_workspace(self.target.view)
+        self.plan = self.recipe.plan(n, self.thin, self.edge_thin)
 
     def run(self, n_steps: int, trace: Trace | None = None, recording: bool = True) -> Trace:
         if trace is None:
@@ -113,7 +114,7 @@ class Chain:
             self.replicas,
             self.ladder,
             self.work,
-            self.recipe.plan(self.target.n, self.thin, self.edge_thin),
+            self.plan,
             trace,
             self.step,
             n_steps,

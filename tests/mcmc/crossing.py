@@ -19,7 +19,7 @@ from outpoint.mcmc.partition_chain import cross_over
 from outpoint.mcmc.replicas import make_replicas, replica_state, set_state
 from tests.exact.problems import random_scores
 from tests.mcmc.held import HeldTarget, Stepper, held_target
-from tests.mcmc.laws import Floats, check_counts, dag_index, parent_sets
+from tests.mcmc.laws import Floats, check_counts, count_rows, dag_index, parent_sets
 from tests.mcmc.loops import candidate_masks, differs, is_valid
 
 Parents = tuple[frozenset[int], ...]
@@ -308,9 +308,7 @@ class Crosser:
             layers,
             held,
         )
-        found, times = np.unique(
-            np.concatenate([codes, layers, held], axis=2), axis=0, return_counts=True
-        )
+        found, times = count_rows(np.concatenate([codes, layers, held], axis=2))
         out: dict[Pair, int] = {}
         for sides, count in zip(found.tolist(), times.tolist(), strict=True):
             pair = tuple(self._dag(side, n) for side in sides)

@@ -34,6 +34,7 @@ from tests.mcmc.laws import (
     Floats,
     Layers,
     Target,
+    count_rows,
     index_of,
     levels,
     metropolis,
@@ -351,7 +352,7 @@ class Stepper:
             layers,
             held,
         )
-        found, times = np.unique(np.column_stack([layers, held]), axis=0, return_counts=True)
+        found, times = count_rows(np.column_stack([layers, held]))
         counts = np.zeros(len(self.problem.states), dtype=np.int64)
         for row, count in zip(found.tolist(), times.tolist(), strict=True):
             counts[self.known[tuple(row)]] += count

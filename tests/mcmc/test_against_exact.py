@@ -30,7 +30,7 @@ def largest_deviation(data: op.Dataset, method: str, steps: int, **options: obje
         ("mcmc", 10_000),
         ("partition", 200_000),
         ("partition+rev", 200_000),
-        ("structure+rev", 400_000),
+        ("structure+rev", 200_000),
     ],
 )
 def test_categorical_data(method: str, steps: int) -> None:

@@ -120,12 +120,12 @@ def test_tables_where_sets_are_held():
 
 @pytest.mark.parametrize(("name", "powers"), covering(THREE, POWERS))
 def test_compiled_exchanges(name, powers):
-    check_crossings(crossing_target(name), Crossing(crossing_target(name), powers), 40, 4_000)
+    check_crossings(crossing_target(name), Crossing(crossing_target(name), powers), 16, 4_000)
 
 
 @pytest.mark.parametrize(("name", "powers"), first(product(FOUR, POWERS[:2])))
 def test_compiled_exchanges_of_four_nodes(name, powers):
-    check_crossings(crossing_target(name), Crossing(crossing_target(name), powers), 8, 20_000)
+    check_crossings(crossing_target(name), Crossing(crossing_target(name), powers), 8, 10_000)
 
 
 def check_crossings(

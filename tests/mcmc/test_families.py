@@ -17,6 +17,7 @@ from outpoint.mcmc.dag import copy_dag, make_dag
 from outpoint.mcmc.moves.families import LEAST_WEIGHT, MOST_NODES, make_families, redraw_families
 from outpoint.mcmc.moves.rev import list_edges, make_reversal
 from outpoint.mcmc.partition_chain import COLDEST_WITHOUT_REV, HOT_FAMILIES, ONE_SHARE
+from tests.grids import covering
 from tests.mcmc.held import TOGETHER, HeldTarget, Stepper, chosen_states, held_target
 from tests.mcmc.laws import (
     Floats,
@@ -238,8 +239,9 @@ def together_matrix(problem: HeldTarget, power: float, block: int) -> Floats:
     return tempered(inside, problem.log_excess(power), 1.0)
 
 
-@pytest.mark.parametrize("power", [1.0, 0.5, 0.2])
-@pytest.mark.parametrize("name", ["three", "four, two", "four, limited"])
+@pytest.mark.parametrize(
+    ("name", "power"), covering(["three", "four, two", "four, limited"], [1.0, 0.5, 0.2])
+)
 def test_blocks_keep_the_law_over_held_sets(name, power):
     problem = held_target(name)
     matrix = together_matrix(problem, power, 2)

@@ -18,11 +18,9 @@ from tests.mcmc.chains import Chain, Recipe
 from tests.mcmc.laws import (
     Floats,
     Target,
-    by_level,
     check_counts,
     check_sweep,
     fresh_matrix,
-    index_of,
     partitions,
     placement_law,
     product_law,
@@ -190,14 +188,15 @@ def sweep_counts(chain: Chain, start: list[int], parity: int, n_draws: int) -> n
     problem = chain.target
     rng = np.random.default_rng(2)
     states = [scored_state(problem.view, partitions(problem.n)[x], rng) for x in start]
-    index, trace = index_of(problem.n), chain.make_trace(0)
-    counts = np.zeros((len(partitions(problem.n)),) * len(start), dtype=np.int64)
-    for _ in range(n_draws):
+    n, trace = problem.n, chain.make_trace(0)
+    ends = np.empty((n_draws, len(start)), dtype=np.int64)
+    for draw in range(n_draws):
         chain.put(states)
         chain.step = 1 - parity  # the number of the sweep decides which pairs are swapped
         chain.run(1, trace, recording=False)
-        ends = (index[by_level(chain.level_of(replica))] for replica in range(len(start)))
-        counts[tuple(ends)] += 1
+        ends[draw] = chain.replicas.states.layer[chain.replicas.slot] @ n ** np.arange(n)
+    counts = np.zeros((len(partitions(n)),) * len(start), dtype=np.int64)
+    np.add.at(counts, tuple(code_table(n)[ends].T), 1)
     return counts
 
 

@@ -85,8 +85,8 @@ def test_acceptance_rule():
     ("name", "n", "powers", "n_draws"),
     first(
         [
-            ("random", 3, POWERS, 8_000),
-            ("required", 3, POWERS, 8_000),
+            ("random", 3, POWERS, 4_000),
+            ("required", 3, POWERS, 4_000),
             ("random", 4, (0.5,), 4_000),
         ],
         2,
@@ -140,7 +140,7 @@ def test_compiled_placement_weights(n, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "n", "n_draws"), first([("random", 3, 8_000), ("required", 4, 2_000)])
+    ("name", "n", "n_draws"), first([("random", 3, 4_000), ("required", 4, 2_000)])
 )
 def test_compiled_placement_draws(name, n, n_draws):
     problem, table = target(name, n), code_table(n)

@@ -15,6 +15,7 @@ from outpoint.mcmc.samplers.tempered import TemperedChain
 from outpoint.mcmc.trace import EDGE_ROWS
 from outpoint.tables.view import TableView
 from tests.exact.problems import custom, gaussian, random_scores
+from tests.grids import covering
 from tests.mcmc.chains import summed_edges
 from tests.mcmc.laws import Floats, Target, check_counts, parent_sets, peel
 from tests.mcmc.loops import candidate_masks
@@ -206,8 +207,9 @@ def test_counts_start_after_the_warm_up(method):
     assert trace.accepted[MOVES.index("still")] == 0
 
 
-@pytest.mark.parametrize("name", ["random", "rough", "forbidden", "required"])
-@pytest.mark.parametrize("n", [3, 4])
+@pytest.mark.parametrize(
+    ("n", "name"), covering([3, 4], ["random", "rough", "forbidden", "required"])
+)
 def test_tuned_ladders_against_listing_all_dags(n, name):
     """Means of 20 chains within 6 standard errors, exceeded by chance once in 100,000 edges."""
     problem = target(name, n)

@@ -364,7 +364,7 @@ def test_the_run_ends_by_the_verdict_of_its_posterior(
     short_rounds.setattr("outpoint.sampling.assess_records", listen)
     checks = Budget(steps=None, until_converged=True, first_check=USUAL_STEPS)
     for steps in (1000, checks.checks_after(1001), checks.checks_after(200_000)):
-        posterior = learn(case, tmp_path / str(steps), steps=steps)
+        posterior = learn(case, tmp_path / str(steps), steps=steps, checkpoint_seconds=60.0)
         last = heard[-1]
         for found in (posterior, op.load(tmp_path / str(steps))):
             assert found.verdict == last.verdict

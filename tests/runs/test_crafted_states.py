@@ -19,7 +19,9 @@ from outpoint.errors import CheckpointError
 from outpoint.mcmc import SAMPLERS
 from outpoint.posterior import SampledPosterior
 from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
+from tests.figures import leave_out_reports
 from tests.grids import first
+from tests.quick_choice import choose_quickly
 from tests.runs.problems import make_numbers
 
 Arrays = dict[str, NDArray[Any]]
@@ -140,8 +142,11 @@ CRAFTED: dict[str, dict[str, tuple[Any, str]]] = {
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("runs")
-    for method in SAMPLERS:
-        saved(place / method, method)
+    with pytest.MonkeyPatch.context() as patch:
+        choose_quickly(patch)
+        leave_out_reports(patch)
+        for method in SAMPLERS:
+            saved(place / method, method)
     return place
 
 

@@ -11,6 +11,7 @@ import outpoint as op
 from outpoint.narrowing import Narrowed
 from outpoint.runs import CANDIDATES, HOTTEST, START, RunDirectory, saved_arrays
 from tests.grids import first
+from tests.quick_choice import choose_quickly
 from tests.runs.problems import differing, interrupt, learn, same_draws
 
 NARROW: dict[str, Any] = {"n_candidates": 2, "steps": 3000}
@@ -18,6 +19,11 @@ GIVEN: dict[str, Any] = {
     "candidates": {"a": "bc", "b": "de", "c": "ab", "d": "ec", "e": "ad"},
     "steps": 3000,
 }
+
+
+@pytest.fixture(autouse=True)
+def quick_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    choose_quickly(monkeypatch)
 
 
 def kept(out: Path) -> dict[str, np.ndarray]:
