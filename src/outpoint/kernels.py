@@ -157,7 +157,7 @@ def run_chunked(
     ``done`` is told the size of each finished chunk, in the calling thread. The chunks must be
     independent; what they compute must not depend on where they are cut.
     """
-    threads = 1 if n_items <= min_chunk else n_threads()  # asking takes a millisecond
+    threads = 1 if n_items <= min_chunk else n_threads()
     chunk = max(min_chunk, -(-n_items // (threads * chunks_per_thread)))
     spans = [(start, min(start + chunk, n_items)) for start in range(0, n_items, chunk)]
     if threads == 1 or len(spans) <= 1:

@@ -37,10 +37,9 @@ def n_threads() -> int:
 
 @contextmanager
 def limited_threads(threads: Any) -> Iterator[None]:
-    """Use so many threads inside; None leaves it as it is."""
-    if threads is not None:
-        threads = checked_count(threads, "threads", 1)
-    token = _chosen.set(_chosen.get() if threads is None else threads)
+    """Use so many threads inside; None asks for their number once, which takes a millisecond."""
+    n = n_threads() if threads is None else checked_count(threads, "threads", 1)
+    token = _chosen.set(n)
     try:
         yield
     finally:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import version
 from types import MappingProxyType
 from typing import Any
@@ -95,8 +96,14 @@ def make_info(
         taken=dict(taken),
         version=__version__,
         elapsed_seconds=seconds,
-        libraries={name: version(name) for name in LIBRARIES},
+        libraries=_find_versions().copy(),
     )
+
+
+@cache
+def _find_versions() -> dict[str, str]:
+    """Of the libraries that results may depend on, as installed: a look at the disk for each."""
+    return {name: version(name) for name in LIBRARIES}
 
 
 def describe_interventions(info: RunInfo) -> str:

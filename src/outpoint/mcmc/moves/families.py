@@ -18,6 +18,7 @@ candidates, or to a node that it is a candidate of, by what they matter to each 
 only are drawn; where a chosen node has an outside set, all stays as it is.
 """
 
+from functools import cache
 from itertools import product
 from typing import NamedTuple
 
@@ -85,6 +86,7 @@ def make_families(view: TableView) -> Families:
     )
 
 
+@cache
 def _list_ways() -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """All ways to put 0, 1, ... nodes into layers without a gap."""
     first = [0]
