@@ -342,6 +342,16 @@ def categorical_bic_family_score(
 # Posteriors by listing all DAGs
 
 
+def labelled_partitions(nodes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """The nodes in layers, in every way: 1, 3, 13, 75, 541, 4683, ... of them."""
+    if not nodes:
+        yield ()
+    for size in range(1, len(nodes) + 1):
+        for layer in combinations(nodes, size):
+            for later in labelled_partitions([v for v in nodes if v not in layer]):
+                yield (layer, *later)
+
+
 @lru_cache
 def dag_parent_masks(n: int) -> NDArray[np.int64]:
     """All DAGs on n nodes, one per row, as a bit mask of parents for each node.

@@ -6,7 +6,8 @@ from itertools import permutations
 import hypothesis.strategies as st
 import numpy as np
 
-from outpoint.graphs import Dag, enumerate_dags
+from outpoint.graphs import Dag, LabelledPartition
+from tests import reference
 
 HOSTILE_NAMES = (
     "plain",
@@ -39,7 +40,11 @@ HOSTILE_NAMES = (
 
 @lru_cache
 def all_dags(n_nodes: int) -> tuple[Dag, ...]:
-    return tuple(Dag.from_adjacency(adjacency) for adjacency in enumerate_dags(n_nodes))
+    return tuple(Dag.from_adjacency(adjacency) for adjacency in reference.all_dags(n_nodes))
+
+
+def all_partitions(n_nodes: int) -> list[LabelledPartition]:
+    return [LabelledPartition(layers) for layers in reference.labelled_partitions(range(n_nodes))]
 
 
 def compatible_orders(dag: Dag) -> int:

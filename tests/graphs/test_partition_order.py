@@ -7,17 +7,16 @@ import pytest
 from hypothesis import given
 from scipy import stats
 
-from outpoint.errors import GraphError, OptionError, TooLargeError
+from outpoint.errors import GraphError, TooLargeError
 from outpoint.graphs import (
     Dag,
     LabelledPartition,
     Order,
-    all_partitions,
     count_linear_extensions,
 )
 from outpoint.graphs.order import random_order
 
-from .helpers import all_dags, compatible_orders, dags
+from .helpers import all_dags, all_partitions, compatible_orders, dags
 
 
 @pytest.mark.parametrize(("n_nodes", "expected"), [(0, 1), (1, 1), (2, 3), (3, 13), (4, 75)])
@@ -72,11 +71,6 @@ def test_bad_layers_and_orders_are_refused(make, message: str) -> None:
         make()
 
 
-def test_negative_sizes_are_refused() -> None:
-    with pytest.raises(OptionError, match="negative"):
-        next(all_partitions(-1))
-
-
 @given(dags())
 def test_partition_of_a_dag_contains_it(dag: Dag) -> None:
     partition = LabelledPartition.from_dag(dag)
@@ -120,8 +114,7 @@ def test_linear_extensions_of_known_shapes() -> None:
 
 
 def test_random_orders_respect_required_edges_and_reach_all_others() -> None:
-    required = all_dags(4)[300].adjacency
-    assert required.sum() > 1
+    required = Dag.from_edges(["a", "b", "c", "d"], [(0, 2), (1, 2)]).adjacency
     rng = np.random.default_rng(1)
     found = {tuple(random_order(required, rng).tolist()) for _ in range(2000)}
     allowed = set()

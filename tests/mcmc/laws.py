@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from outpoint.graphs import all_partitions
 from outpoint.tables import ScoreTable, build_table
 from outpoint.tables.outside import no_outside
 from outpoint.tables.view import TableView, view_table
 from tests.exact.problems import Problem
-from tests.reference import all_dags, log_sum_exp
+from tests.reference import all_dags, labelled_partitions, log_sum_exp
 
 Layers = tuple[tuple[int, ...], ...]
 Floats = NDArray[np.float64]
@@ -34,7 +33,7 @@ POWERS = (1.0, 0.5, 0.2, 0.0)
 
 @lru_cache
 def partitions(n: int) -> tuple[Layers, ...]:
-    return tuple(partition.layers for partition in all_partitions(n))
+    return tuple(labelled_partitions(range(n)))
 
 
 @lru_cache

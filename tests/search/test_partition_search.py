@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from outpoint.graphs import LabelledPartition, all_partitions
+from outpoint.graphs import LabelledPartition
 from outpoint.kernels import kernel
 from outpoint.search.partition_search import (
     anneal_partitions,
@@ -14,6 +14,7 @@ from outpoint.search.partition_search import (
 )
 from outpoint.search.view import view_maxima
 from outpoint.tables.dense import containing_maxima
+from tests.graphs.helpers import all_partitions
 from tests.search.helpers import TABLES, best_of_layers, best_score, floor
 from tests.tables.helpers import random_table
 

@@ -1,4 +1,4 @@
-"""How many DAGs there are: in all, by outpoints, by layer sizes, and with bounded parent sets.
+"""How many DAGs there are, with parent sets of any size or of a bounded one.
 
 All counts are exact Python integers. Two recursions carry everything. Both add the nodes layer by
 layer, outpoints first, and a node that may choose its parents freely among `p` placed nodes has
@@ -22,16 +22,13 @@ number of DAGs with k outpoints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate, product
-from math import comb, factorial, prod
+from itertools import accumulate
+from math import comb
 
 import numpy as np
 
-from outpoint.arrays import Booleans, Floats
-from outpoint.errors import OptionError
-from outpoint.graphs.partition import all_partitions, count_edge_choices
+from outpoint.arrays import Floats
 from outpoint.whole_numbers import checked_count
 
 
@@ -99,19 +96,6 @@ def count_dags(n_nodes: int, *, max_parents: int | None = None) -> int:
     return layer_counts(checked_count(n_nodes, "the number of nodes", 0), bound).total()
 
 
-def count_dags_by_outpoints(n_nodes: int) -> tuple[int, ...]:
-    """The numbers a_{n,k} of DAGs with exactly k = 1, ..., n outpoints.
-
-    Examples
-    --------
-    >>> count_dags_by_outpoints(3)
-    (15, 9, 1)
-    """
-    n = checked_count(n_nodes, "the number of nodes", 0)
-    counts = layer_counts(n)
-    return tuple(comb(n, k) * counts.after(0, n - k) for k in range(1, n + 1))
-
-
 def partition_size_law(n_nodes: int) -> Floats:
     """How large the first layer of a uniformly drawn labelled partition is.
 
@@ -126,45 +110,3 @@ def partition_size_law(n_nodes: int) -> Floats:
         law[m, 0] = 0.0
         law[m, 1 : m + 1] = [done / counts[m] for done in accumulate(terms)]
     return law
-
-
-def count_dags_per_partition(sizes: Sequence[int]) -> int:
-    """The number of DAGs whose layers have these sizes, outpoints first, over all labellings.
-
-    This is a_[k_1, ..., k_m] of the paper (section 4.2) read backwards: the paper lists the
-    outpoints last, so its [1, 1, 3] is (3, 1, 1) here.
-
-    Examples
-    --------
-    >>> count_dags_per_partition((3, 1, 1))
-    1120
-    """
-    checked = [checked_count(size, "the size of a layer", 0) for size in sizes]
-    if not all(checked):
-        raise OptionError("every layer must hold at least one node")
-    labellings = factorial(sum(checked)) // prod(map(factorial, checked))
-    return labellings * count_edge_choices(checked)
-
-
-def enumerate_dags(n_nodes: int) -> Iterator[Booleans]:
-    """Every DAG once, as a new adjacency matrix [parent, child].
-
-    The DAGs come partition by partition, each node running through the parent sets its layer
-    allows, so nothing is built and thrown away. There are `count_dags(n_nodes)` of them: five
-    nodes are a matter of a fraction of a second, six of some ten seconds, seven of an hour.
-    """
-    members = np.arange(1 << n_nodes)[:, None] >> np.arange(n_nodes) & 1
-    parents_of_mask = members.astype(np.bool_)
-    for partition in all_partitions(n_nodes):
-        allowed: list[list[int]] = [[0] for _ in range(n_nodes)]
-        earlier = previous = 0
-        for number, layer in enumerate(partition.layers):
-            if number:
-                available = earlier | previous
-                masks = [s for s in range(1 << n_nodes) if not s & ~available and s & previous]
-                for node in layer:
-                    allowed[node] = masks
-            earlier |= previous
-            previous = sum(1 << v for v in layer)
-        for parent_masks in product(*allowed):
-            yield np.ascontiguousarray(parents_of_mask[list(parent_masks)].T)

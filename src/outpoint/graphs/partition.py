@@ -15,35 +15,21 @@ last partition element is our layer 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from outpoint.errors import GraphError, OptionError
-from outpoint.graphs.layers import Layers, compute_parent_masks, peel_layers
+from outpoint.errors import GraphError
+from outpoint.graphs.layers import Layers
 from outpoint.graphs.validation import validate_indices
 
 if TYPE_CHECKING:
     from outpoint.graphs.dag import Dag
-
-
-def count_edge_choices(sizes: Sequence[int]) -> int:
-    """The number of DAGs in one labelled partition whose layers, outpoints first, have these sizes.
-
-    A node takes any non-empty set of parents from the previous layer and any set from the layers
-    before that one: (2^previous - 1) 2^earlier choices.
-    """
-    count = 1
-    earlier = 0
-    for previous, size in pairwise(sizes):
-        count *= (((1 << previous) - 1) << earlier) ** size
-        earlier += previous
-    return count
 
 
 @dataclass(frozen=True)
@@ -73,7 +59,7 @@ class LabelledPartition:
     @classmethod
     def from_dag(cls, dag: Dag) -> LabelledPartition:
         """The one labelled partition that a DAG belongs to."""
-        return cls(peel_layers(compute_parent_masks(dag.adjacency)))
+        return dag.partition()
 
     @classmethod
     def from_layer_of(cls, layer_of: Iterable[int]) -> LabelledPartition:
@@ -110,27 +96,18 @@ class LabelledPartition:
         return dag.partition() == self
 
     def n_dags(self) -> int:
-        """The exact number of DAGs that belong to this labelled partition."""
-        return count_edge_choices(self.sizes)
+        """The exact number of DAGs that belong to this labelled partition.
+
+        A node takes any non-empty set of parents from the previous layer and any set from the
+        layers before that one: (2^previous - 1) 2^earlier choices.
+        """
+        count = 1
+        earlier = 0
+        for previous, size in pairwise(self.sizes):
+            count *= (((1 << previous) - 1) << earlier) ** size
+            earlier += previous
+        return count
 
     def __len__(self) -> int:
         """The number of layers."""
         return len(self.layers)
-
-
-def all_partitions(n_nodes: int) -> Iterator[LabelledPartition]:
-    """All labelled partitions of the nodes: 1, 3, 13, 75, 541, 4683, ... of them."""
-    if n_nodes < 0:
-        raise OptionError(f"the number of nodes must not be negative, but it is {n_nodes}")
-    for layers in _ordered_set_partitions(tuple(range(n_nodes))):
-        yield LabelledPartition(layers)
-
-
-def _ordered_set_partitions(nodes: tuple[int, ...]) -> Iterator[Layers]:
-    if not nodes:
-        yield ()
-    for size in range(1, len(nodes) + 1):
-        for layer in combinations(nodes, size):
-            rest = tuple(v for v in nodes if v not in layer)
-            for later in _ordered_set_partitions(rest):
-                yield (layer, *later)
