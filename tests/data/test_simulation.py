@@ -142,6 +142,8 @@ BAD_OPTIONS = {
     "n_obs zero": ({"n_obs": 0}, "n_obs is a whole number from 1"),
     "n_obs float": ({"n_obs": 2.5}, "n_obs is a whole number from 1"),
     "kind": ({"kind": "poisson"}, "'poisson' is unknown"),
+    "rng negative": ({"rng": -1}, "rng must be"),
+    "rng text": ({"rng": "one"}, "rng must be"),
     "noise negative": ({"noise_sd": -1}, "noise_sd must be"),
     "noise shape": ({"noise_sd": [1, 2]}, "noise_sd must be .* 4 of them"),
     "range reversed": ({"coefficients": (2, 1)}, r"\(low, high\)"),

@@ -10,7 +10,6 @@ Constant columns, copies of columns and fewer rows than columns are valid data h
 are a problem depends on the score, and the scores say so.
 """
 
-import difflib
 import hashlib
 import json
 from collections import Counter
@@ -29,10 +28,11 @@ from outpoint.data.interventions import (
     Targets,
     check_length,
     count_rows_by_targets,
+    mark_targets,
     parse_interventions,
     write_entries,
 )
-from outpoint.data.wording import enumerate_items, enumerate_names
+from outpoint.data.wording import enumerate_items, enumerate_names, suggest
 from outpoint.errors import DataError, OptionError
 from outpoint.whole_numbers import checked_count, is_whole
 
@@ -163,10 +163,7 @@ class Dataset:
     @cached_property
     def is_set(self) -> npt.NDArray[np.bool_]:
         """Whether a variable was set from outside (row, column), read-only."""
-        is_set = np.zeros(self.values.shape, dtype=np.bool_)
-        number = {name: v for v, name in enumerate(self.names)}
-        for row, targets in enumerate(self.interventions):
-            is_set[row, [number[name] for name in targets]] = True
+        is_set = mark_targets(self.interventions, self.names, self.n_obs)
         is_set.flags.writeable = False
         return is_set
 
@@ -189,10 +186,8 @@ class Dataset:
             )
         if column in self.names:
             return self.names.index(str(column))
-        close = difflib.get_close_matches(str(column), self.names, n=3)
-        hint = f"did you mean {enumerate_names(close, ' or ')}" if close else "the columns are"
-        listing = "" if close else f" {enumerate_names(self.names)}"
-        raise DataError(f"There is no column {column!r}; {hint}{listing}{'?' if close else '.'}")
+        hint = suggest(str(column), self.names) or f"the columns are {enumerate_names(self.names)}."
+        raise DataError(f"There is no column {column!r}; {hint}")
 
     def standardized(self) -> "Dataset":
         """Continuous columns shifted to mean 0 and scaled to sample standard deviation 1.

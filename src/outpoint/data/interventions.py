@@ -4,12 +4,14 @@ An entry names the variables that were set in its row, such as ``a``, ``a;b``, `
 ``a b``; it is empty where the row was only observed.
 """
 
-import difflib
 from collections.abc import Callable, Iterable, Sequence
 from math import isnan
 from typing import Any
 
-from outpoint.data.wording import enumerate_names
+import numpy as np
+
+from outpoint.arrays import Booleans
+from outpoint.data.wording import enumerate_names, suggest
 from outpoint.errors import DataError, OptionError
 
 Targets = tuple[str, ...]
@@ -54,6 +56,15 @@ def check_length(interventions: Interventions, n_obs: int) -> None:
         )
 
 
+def mark_targets(interventions: Interventions, names: Sequence[str], n_obs: int) -> Booleans:
+    """Whether a variable was set from outside (row, column)."""
+    is_set = np.zeros((n_obs, len(names)), dtype=np.bool_)
+    number = {name: v for v, name in enumerate(names)}
+    for row, targets in enumerate(interventions):
+        is_set[row, [number[name] for name in targets]] = True
+    return is_set
+
+
 def write_entries(interventions: Interventions, names: Sequence[str]) -> list[str]:
     """The entries of all rows as texts that can be read again."""
     separator = next((one for one in ";|," if not any(one in name for name in names)), ";")
@@ -94,11 +105,7 @@ def _split(text: str, separator: str | None) -> list[str]:
 
 
 def _describe_unknown(name: str, names: Sequence[str], where: str) -> str:
-    close = difflib.get_close_matches(name, names, n=3)
-    hint = f"did you mean {enumerate_names(close, ' or ')}?"
-    if not close:
-        hint = (
-            f"the variables are {enumerate_names(names)}, and the entry is empty where nothing was "
-            "set."
-        )
+    hint = suggest(name, names) or (
+        f"the variables are {enumerate_names(names)}, and the entry is empty where nothing was set."
+    )
     return f"the interventions in {where} name {name!r}, which is not one of the variables; {hint}"

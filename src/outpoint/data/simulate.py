@@ -24,15 +24,21 @@ import numpy.typing as npt
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.data.dataset import Dataset
-from outpoint.data.interventions import Entry, check_length, parse_interventions
+from outpoint.data.interventions import (
+    Entry,
+    Interventions,
+    check_length,
+    mark_targets,
+    parse_interventions,
+)
 from outpoint.data.mixtures import bound_weights, simulate_mixture
 from outpoint.errors import GraphError, OptionError, TooLargeError
 from outpoint.graphs.layers import compute_parent_masks, peel_layers
+from outpoint.graphs.random import Seed, make_generator
 from outpoint.whole_numbers import checked_count, is_whole
 
-Seed = int | np.random.Generator | np.random.SeedSequence | None
 Coefficients = float | tuple[float, float] | Floats | Literal["bounded"]
-Levels = int | Sequence[int] | Sequence[int | None]
+LevelCounts = int | Sequence[int | None]
 
 MOST_SIGNAL = 2.0
 """Bounded coefficients: the parents of a node contribute at most so many times the noise's sd."""
@@ -57,7 +63,7 @@ def simulate(
     kind: Literal["gaussian", "categorical", "mixed"] = "gaussian",
     coefficients: Coefficients = 2.0,
     noise_sd: float | Sequence[float] = 1.0,
-    levels: Levels = 2,
+    levels: LevelCounts = 2,
     concentration: float = 1.0,
     interventions: Sequence[Entry] = (),
 ) -> Dataset:
@@ -83,7 +89,7 @@ def simulate(
     takes each level with the same probability.
     """
     n_obs = checked_count(n_obs, "n_obs", 1)
-    generator = np.random.default_rng(rng)
+    generator = make_generator(rng)
     if kind == "gaussian":
         return _simulate_gaussian(dag, n_obs, generator, coefficients, noise_sd, interventions)
     if kind == "categorical":
@@ -109,7 +115,7 @@ def _simulate_gaussian(
     if is_bounded:
         _bound_weights(dag, weights, spread)
     values = rng.standard_normal((n_obs, n_nodes)) * spread
-    listens = _find_listening(dag, n_obs, interventions)
+    targets, listens = _read_interventions(interventions, dag, n_obs)
     with np.errstate(over="ignore", invalid="ignore"):
         for v in _ancestral_order(dag):
             parents = _parents(dag, v)
@@ -117,12 +123,7 @@ def _simulate_gaussian(
             values[:, v] += np.where(listens[:, v], signal, 0.0)
     if not np.isfinite(values).all():
         raise OptionError("The simulated values overflow; use smaller coefficients, or 'bounded'.")
-    return Dataset(
-        tuple(dag.names),
-        values,
-        source="simulated",
-        interventions=parse_interventions(interventions, dag.names),
-    )
+    return Dataset(tuple(dag.names), values, source="simulated", interventions=targets)
 
 
 def _simulate_mixed(
@@ -131,7 +132,7 @@ def _simulate_mixed(
     rng: np.random.Generator,
     coefficients: Coefficients,
     noise_sd: float | Sequence[float],
-    levels: Levels,
+    levels: LevelCounts,
     interventions: Sequence[Entry],
 ) -> Dataset:
     n_nodes = len(dag.names)
@@ -146,16 +147,10 @@ def _simulate_mixed(
     spread = _noise_of(noise_sd, n_nodes)
     if is_bounded:
         bound_weights(adjacency, order, weights, spread, sizes, MOST_SIGNAL)
-    listens = _find_listening(dag, n_obs, interventions)
+    targets, listens = _read_interventions(interventions, dag, n_obs)
     values = simulate_mixture(adjacency, order, weights, spread, sizes, listens, rng)
     labels = tuple(tuple(str(k) for k in range(size)) if size else None for size in sizes)
-    return Dataset(
-        tuple(dag.names),
-        values,
-        labels,
-        source="simulated",
-        interventions=parse_interventions(interventions, dag.names),
-    )
+    return Dataset(tuple(dag.names), values, labels, source="simulated", interventions=targets)
 
 
 def _noise_of(noise_sd: float | Sequence[float], n_nodes: int) -> Floats:
@@ -220,11 +215,11 @@ def draw_tables(
     dag: DagLike,
     rng: Seed = None,
     *,
-    levels: Levels = 2,
+    levels: LevelCounts = 2,
     concentration: float = 1.0,
 ) -> list[Floats]:
     """Random conditional probability tables, in the layout of :func:`simulate_from_tables`."""
-    generator = np.random.default_rng(rng)
+    generator = make_generator(rng)
     sizes = _level_counts(levels, len(dag.names))
     if not (isinstance(concentration, (int, float)) and 0 < concentration < math.inf):
         raise OptionError(f"concentration must be a positive number, not {concentration!r}.")
@@ -263,9 +258,9 @@ def simulate_from_tables(
         labels = [[str(level) for level in range(size)] for size in sizes]
     if [len(one) for one in labels] != sizes:
         raise OptionError("labels must name every level of every node, in the order of the nodes.")
-    uniform = np.random.default_rng(rng).random((n_obs, len(sizes)))
+    uniform = make_generator(rng).random((n_obs, len(sizes)))
     codes = np.zeros((n_obs, len(sizes)), dtype=np.int64)
-    listens = _find_listening(dag, n_obs, interventions)
+    targets, listens = _read_interventions(interventions, dag, n_obs)
     for v in _ancestral_order(dag):
         parents = _parents(dag, v)
         rows = checked[v][tuple(codes[:, parent] for parent in parents)]
@@ -278,19 +273,20 @@ def simulate_from_tables(
         codes.astype(np.float64),
         tuple(tuple(one) for one in labels),
         source="simulated",
-        interventions=parse_interventions(interventions, dag.names),
+        interventions=targets,
     )
 
 
-def _find_listening(dag: DagLike, n_obs: int, interventions: Sequence[Entry]) -> Booleans:
-    """Whether a node depends on its parents (row, node): it does unless it is set."""
+def _read_interventions(
+    interventions: Sequence[Entry], dag: DagLike, n_obs: int
+) -> tuple[Interventions, Booleans]:
+    """The targets of each row, and whether a node depends on its parents (row, node).
+
+    It does unless it is set.
+    """
     targets = parse_interventions(interventions, dag.names)
     check_length(targets, n_obs)
-    listens = np.ones((n_obs, len(dag.names)), dtype=np.bool_)
-    number = {name: v for v, name in enumerate(dag.names)}
-    for row, names in enumerate(targets):
-        listens[row, [number[name] for name in names]] = False
-    return listens
+    return targets, ~mark_targets(targets, dag.names, n_obs)
 
 
 def _validate_tables(
@@ -334,7 +330,7 @@ def _ancestral_order(dag: DagLike) -> list[int]:
     return order
 
 
-def _level_counts(levels: Levels, n_nodes: int) -> list[int]:
+def _level_counts(levels: LevelCounts, n_nodes: int) -> list[int]:
     counts: list[Any] = (
         [levels] * n_nodes if isinstance(levels, (int, np.integer)) else list(levels)
     )

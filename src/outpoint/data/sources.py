@@ -31,6 +31,7 @@ from outpoint.data.problems import ColumnProblem
 from outpoint.data.reading import Reading
 from outpoint.data.textfile import read_table
 from outpoint.errors import DataError
+from outpoint.graphs.validation import default_names
 
 Made = Column | ColumnProblem
 
@@ -166,7 +167,7 @@ def _names_and_rows(data: Any) -> tuple[tuple[str, ...], int]:
             raise DataError(
                 f"An array of data must have 2 dimensions (rows, columns), not {data.ndim}."
             )
-        return _numbered_names(data.shape[1]), data.shape[0]
+        return default_names(data.shape[1]), data.shape[0]
     if _is_rows(data):
         widths = [len(row) for row in data]
         for row, width in enumerate(widths):
@@ -175,15 +176,11 @@ def _names_and_rows(data: Any) -> tuple[tuple[str, ...], int]:
                     f"Row {row + 1} has {width} values, but row 1 has {widths[0]}; "
                     "all rows must have the same length."
                 )
-        return _numbered_names(widths[0] if widths else 0), len(widths)
+        return default_names(widths[0] if widths else 0), len(widths)
     raise DataError(
         f"Data of type {type(data).__name__!r} cannot be read; give a file name, a pandas or "
         "polars DataFrame, a 2-D array or a list of rows."
     )
-
-
-def _numbered_names(width: int) -> tuple[str, ...]:
-    return tuple(f"x{i}" for i in range(1, width + 1))
 
 
 def _array_column(name: str, column: Any, where: Where, asked: Kind | None) -> Made:

@@ -1,10 +1,11 @@
-"""How lists of columns and options are worded in messages."""
+"""How lists, names and options are worded in messages."""
 
 import csv
 import io
 import json
 import shlex
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 _SHOWN = 8
 
@@ -19,6 +20,12 @@ def enumerate_items(items: Sequence[str], last: str = " and ", limit: int = _SHO
     if len(items) > limit:
         return f"{', '.join(items[:limit])} and {len(items) - limit} more"
     return last.join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+
+
+def suggest(name: str, names: Sequence[str]) -> str:
+    """A question whether one of the names was meant; nothing if none is like this one."""
+    close = get_close_matches(name, names, n=3)
+    return f"did you mean {enumerate_names(close, ' or ')}?" if close else ""
 
 
 def option(name: str, columns: Sequence[str]) -> str:

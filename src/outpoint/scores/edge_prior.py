@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.data.sources import Frame
+from outpoint.data.wording import enumerate_items
 from outpoint.errors import OptionError
 
 Edge = tuple[str, str]
@@ -107,12 +108,9 @@ def make_edge_prior(value: GivenEdgePrior | None) -> EdgePrior | None:
     return _from_table(value)
 
 
-def in_words(items: Iterable[str], limit: int = 20) -> str:
+def in_words(items: Iterable[str]) -> str:
     """Items for a sentence: all of them, unless they are very many."""
-    first = list(items)
-    if len(first) > limit:
-        return f"{', '.join(first[:limit])} and {len(first) - limit} more"
-    return " and ".join(filter(None, [", ".join(first[:-1]), *first[-1:]]))
+    return enumerate_items(list(items), limit=20)
 
 
 def list_items(items: Any, what: str) -> list[Any]:
