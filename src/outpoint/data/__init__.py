@@ -3,7 +3,7 @@
 from outpoint.data import bundled
 from outpoint.data.dataset import Dataset
 from outpoint.data.interventions import Entry
-from outpoint.data.read import load_dataset
+from outpoint.data.loading import load_dataset
 from outpoint.data.simulate import draw_tables, simulate, simulate_from_tables
 from outpoint.data.sources import Data
 

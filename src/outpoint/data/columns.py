@@ -295,15 +295,15 @@ def as_continuous(column: Column) -> Column | ColumnProblem:
 
 def assemble(
     columns: Sequence[Column],
-    asked: Mapping[str, Kind],
+    kinds: Mapping[str, Kind | None],
     discretize: Mapping[str, int],
 ) -> tuple[tuple[str, ...], Floats, tuple[tuple[str, ...] | None, ...]]:
-    """Names, values and levels of complete columns, each of its kind."""
-    kinds = [decide_kind(column, asked.get(column.name)) for column in columns]
-    of_constants: Kind = "continuous" if "continuous" in kinds else "categorical"
+    """Names, values and levels of complete columns, each of its kind by :func:`decide_kind`."""
+    of_constants: Kind = "continuous" if "continuous" in kinds.values() else "categorical"
     values, levels = [], []
-    for column, kind in zip(columns, kinds, strict=True):
-        made = as_categorical(column) if (kind or of_constants) == "categorical" else column
+    for column in columns:
+        kind = kinds[column.name] or of_constants
+        made = as_categorical(column) if kind == "categorical" else column
         bins = discretize.get(column.name)
         codes, labels = (made.values, made.levels)
         if bins is not None:

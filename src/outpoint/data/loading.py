@@ -22,7 +22,14 @@ from outpoint.data.dataset import Dataset, Kind, check_column_names
 from outpoint.data.interventions import Entry, check_length, parse_interventions
 from outpoint.data.problems import ColumnProblem, Missing, refuse, refuse_empty
 from outpoint.data.reading import Names, Reading
-from outpoint.data.sources import Data, Source, source_of_dataset, source_of_file, source_of_memory
+from outpoint.data.sources import (
+    Data,
+    Made,
+    Source,
+    source_of_dataset,
+    source_of_file,
+    source_of_memory,
+)
 from outpoint.data.suitability import find_unsuitable
 from outpoint.errors import DataError, OptionError
 
@@ -152,10 +159,8 @@ def _build(
     check_length(interventions, source.n_rows - n_above)
     columns, notes, kept = _check(made, asked, source, reading)
     kinds = {c.name: decide_kind(c, asked.get(c.name)) for c in columns}
-    bins = reading.bins_of(names, kinds)
-    table = assemble(columns, asked, bins)
     return Dataset(
-        *table,
+        *assemble(columns, kinds, reading.bins_of(names, kinds)),
         source.label,
         reading=given,
         notes=source.notes + notes,
@@ -182,7 +187,7 @@ def _has_cardinalities(
     reading: Reading,
     asked: Mapping[str, Kind],
     chosen: Sequence[int],
-    made: Sequence[Column | ColumnProblem],
+    made: Sequence[Made],
 ) -> bool:
     """Whether the first row holds cardinalities; the columns left out are asked as well."""
     if reading.cardinality_row is not None:
@@ -195,33 +200,38 @@ def _has_cardinalities(
         for v, name in enumerate(source.names)
         if name != reading.interventions
     ]
-    columns = [column for column in every if isinstance(column, Column)]
-    return len(columns) == len(every) and has_cardinality_row(columns)
+    columns, problems = _separate(every)
+    return not problems and has_cardinality_row(columns)
 
 
-def _take_cardinalities(
-    made: Sequence[Column | ColumnProblem], asked: Mapping[str, Kind]
-) -> list[Column | ColumnProblem]:
+def _take_cardinalities(made: Sequence[Made], asked: Mapping[str, Kind]) -> list[Made]:
     forced = [name for name, kind in asked.items() if kind == "continuous"]
     if forced:
         raise OptionError(
             f"Column {forced[0]!r} cannot be continuous in data with a cardinality row; "
             "drop one of the two options."
         )
-    columns = [column for column in made if isinstance(column, Column)]
-    problems = [problem for problem in made if isinstance(problem, ColumnProblem)]
+    columns, problems = _separate(made)
     return [*take_cardinality_row(columns), *problems]
 
 
+def _separate(made: Iterable[Made]) -> tuple[list[Column], list[ColumnProblem]]:
+    """The columns, and what is wrong with the others."""
+    found = list(made)
+    return (
+        [column for column in found if isinstance(column, Column)],
+        [problem for problem in found if isinstance(problem, ColumnProblem)],
+    )
+
+
 def _check(
-    made: Sequence[Column | ColumnProblem],
+    made: Sequence[Made],
     asked: Mapping[str, Kind],
     source: Source,
     reading: Reading,
 ) -> tuple[list[Column], tuple[str, ...], npt.NDArray[np.bool_]]:
     """Complete columns that can be variables, a note on dropped rows, and which rows are left."""
-    columns = [column for column in made if isinstance(column, Column)]
-    problems = [problem for problem in made if isinstance(problem, ColumnProblem)]
+    columns, problems = _separate(made)
     n_rows = columns[0].values.size if columns else source.n_rows
     incomplete = np.zeros(n_rows, dtype=bool)
     missing = []
@@ -239,17 +249,15 @@ def _check(
         columns = [column.take(~incomplete) for column in columns]
         notes = (f"{int(incomplete.sum())} of {n_rows} rows had missing values and were dropped",)
         missing = []
-    fitted = [
+    complete, unfit = _separate(
         _fit(column.take(~column.missing) if missing else column, asked.get(column.name))
         for column in columns
-    ]
-    complete = [column for column in fitted if isinstance(column, Column)]
-    problems += [problem for problem in fitted if isinstance(problem, ColumnProblem)]
-    refuse(problems, missing, (int(incomplete.sum()), n_rows))
+    )
+    refuse(problems + unfit, missing, (int(incomplete.sum()), n_rows))
     return complete, notes, ~incomplete
 
 
-def _fit(column: Column, asked: Kind | None) -> Column | ColumnProblem:
+def _fit(column: Column, asked: Kind | None) -> Made:
     """A complete column as the kind that was asked for, or judged by its content."""
     if asked == "continuous":
         return as_continuous(column)
