@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from outpoint.errors import GraphError
 from outpoint.graphs import Dag, read_dag, write_dag
-from outpoint.graphs.cells import protect_cell, restore_cell
 from outpoint.graphs.files import MOST_BYTES, SUFFIXES, format_dag, format_probabilities
+from outpoint.graphs.spreadsheets import protect_cell, restore_cell
 
 from .helpers import HOSTILE_NAMES
 

@@ -6,7 +6,7 @@ row, then a row of 0 and 1 per parent, as in Benchpress; names of the rows may s
 a list of edges with columns ``parent,child``, ``from,to`` or ``source,target``. Spaces after a
 comma do not count unless they are quoted. A file that can be read as a matrix is one, even if its
 nodes are called ``from`` and ``to``: the same rows as edges would repeat themselves or close a
-cycle. Names in CSV files are protected from spreadsheets, see :mod:`outpoint.graphs.cells`.
+cycle. Names in CSV files are protected from spreadsheets, see :mod:`outpoint.graphs.spreadsheets`.
 
 DOT and GraphML can hold probabilities of edges too, and a matrix of them fits a CSV file.
 """
@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from outpoint.errors import GraphError
 from outpoint.graphs import formats
-from outpoint.graphs.cells import protect_cell, restore_cell
 from outpoint.graphs.dag import Dag
+from outpoint.graphs.spreadsheets import protect_cell, restore_cell
 from outpoint.writing import write_text
 
 EDGE_HEADERS = (("parent", "child"), ("from", "to"), ("source", "target"))
@@ -37,8 +37,8 @@ WEIGHTED: dict[str, Callable[..., str]] = {
 """Formats that hold a number for every edge."""
 
 SUFFIXES = (*WEIGHTED, ".csv", ".bn", ".dagitty")
-FORMATS = ".dot, .gv, .graphml, .xml, .csv, .bn or .dagitty"
-WEIGHTED_FORMATS = ".dot, .gv, .graphml, .xml or .csv"
+FORMATS = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+WEIGHTED_FORMATS = f"{', '.join(WEIGHTED)} or .csv"
 MOST_BYTES = 32_000_000
 """Largest file of a graph that is read; DOT takes about a second for two million bytes."""
 

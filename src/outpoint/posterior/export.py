@@ -2,8 +2,8 @@
 
 The suffix of the file chooses the format, as for every graph (:mod:`outpoint.graphs.files`), and
 ``what`` the content. A DAG in DOT or GraphML has the probability of each of its edges beside it.
-Names in tables are protected from spreadsheets (:mod:`outpoint.graphs.cells`); :func:`read_edges`
-gives them back.
+Names in tables are protected from spreadsheets (:mod:`outpoint.graphs.spreadsheets`);
+:func:`read_edges` gives them back.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from outpoint.errors import DataError, OptionError
-from outpoint.graphs.cells import protect_cell, restore_cell
 from outpoint.graphs.files import (
     FORMATS,
     SUFFIXES,
@@ -26,6 +25,7 @@ from outpoint.graphs.files import (
     format_dag,
     format_probabilities,
 )
+from outpoint.graphs.spreadsheets import protect_cell, restore_cell
 from outpoint.writing import write_text
 
 if TYPE_CHECKING:
