@@ -26,6 +26,6 @@ class CheckpointError(OutpointError):
 
 
 def require(condition: object, what: str) -> None:
-    """Refuse what was read for what is wrong with it; whoever reads it says where it is."""
+    """Raise a ValueError on wrong content of a file; the reader, who knows which file, says so."""
     if not condition:
         raise ValueError(what)

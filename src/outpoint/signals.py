@@ -1,7 +1,7 @@
 """Signals that end a run early: Ctrl-C, and those by which a system asks a process to end.
 
 Each raises KeyboardInterrupt, as Ctrl-C does. An exception that comes while Python collects garbage
-is lost there, so a signal is also remembered, and whoever works asks now and then.
+is lost there, so a signal is also remembered, and long work asks for it now and then.
 """
 
 import signal
@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import current_thread, main_thread
 from types import FrameType
-from typing import Any
+from typing import NoReturn
 
 ENDING = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
 
 
-def interrupt(number: int, frame: FrameType | None) -> Any:
+def interrupt(number: int, frame: FrameType | None) -> NoReturn:
     """A handler of signals that does what Ctrl-C does."""
     raise KeyboardInterrupt
 
@@ -37,7 +37,7 @@ def remembered_signals() -> Iterator[Callable[[], None]]:
     """
     received: list[int] = []
 
-    def remember(number: int, frame: FrameType | None) -> Any:
+    def remember(number: int, frame: FrameType | None) -> None:
         received.append(number)
         if not _is_deferring:
             raise KeyboardInterrupt
@@ -72,7 +72,7 @@ def deferred_signals() -> Iterator[None]:
 
 
 def _would_end(number: int) -> bool:
-    """Whether nobody has arranged anything for a signal but Python and we."""
+    """Whether a signal has the handler of Python, or ours: no other program has set its own."""
     handler = signal.getsignal(number)
     if number == signal.SIGINT:
         return handler in (signal.default_int_handler, interrupt)

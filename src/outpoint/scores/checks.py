@@ -1,4 +1,8 @@
-"""Data on which a score is defined but says little: refused, unless the user insists."""
+"""What scores ask of data and of their settings.
+
+Columns of the wrong kind are refused, and so are data on which a score is defined but says little,
+unless the user insists.
+"""
 
 from math import inf
 from typing import Any
@@ -12,8 +16,6 @@ from outpoint.data.wording import enumerate_items, enumerate_names, option
 from outpoint.errors import DataError, OptionError
 
 GO_ON = "or go on with allow_degenerate=True (--allow-degenerate)"
-
-
 _CUT = "cut the continuous ones into levels with discretize={'all': 3} (--discretize all:3)"
 
 
@@ -54,7 +56,7 @@ def refuse_mixture(data: Dataset, what: str) -> None:
 
 
 def _readings(data: Dataset, kind: Kind) -> list[str]:
-    """How columns can be read as the other kind: levels that are numbers, and whole numbers."""
+    """How columns can be read as this kind: levels that are numbers, or whole numbers."""
     able = []
     for v, (name, levels) in enumerate(zip(data.names, data.levels, strict=True)):
         column = data.values[:, v]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import file_digest
 from math import inf, isnan
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +26,6 @@ SUFFIX = ".jkl"
 
 DIGITS = 16
 """Digits of the digest of a file that a score remembers."""
-
-
-class Family(NamedTuple):
-    """One line of a file."""
-
-    child: str
-    parents: frozenset[str]
-    score: float
 
 
 def read_jkl(path: str | Path) -> dict[str, dict[frozenset[str], float]]:
@@ -74,10 +66,10 @@ class _JklReader:
                 raise self.fail(f"the first about {fields[0]}")
             scores[fields[0]] = {}
             for _ in range(n_sets):
-                family = self.family(fields[0], next(self.lines, []))
-                if family.parents in scores[fields[0]]:
+                parents, score = self.family(fields[0], next(self.lines, []))
+                if parents in scores[fields[0]]:
                     raise self.fail(f"the first about this parent set of {fields[0]}")
-                scores[fields[0]][family.parents] = family.score
+                scores[fields[0]][parents] = score
         if next(self.lines, None) is not None:
             raise self.fail(f"expected: there were {n_variables} variables to read")
         self.check_parents(scores)
@@ -88,7 +80,7 @@ class _JklReader:
             raise self.fail(what)
         return int(fields[-1])
 
-    def family(self, child: str, fields: list[str]) -> Family:
+    def family(self, child: str, fields: list[str]) -> tuple[frozenset[str], float]:
         what = f"a score of {child}, a number of parents and their names"
         try:
             score, n_parents = float(fields[0]), int(fields[1])
@@ -99,7 +91,7 @@ class _JklReader:
             raise self.fail(what)
         if isnan(score) or score == inf:
             raise self.fail("a score that is a number or -inf")
-        return Family(child, parents, score)
+        return parents, score
 
     def check_parents(self, scores: Mapping[str, Mapping[frozenset[str], float]]) -> None:
         for child, families in scores.items():
