@@ -22,8 +22,10 @@ def test_printed_result(run: Run) -> None:
     assert (outcome.code, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
     assert lines[0] == "Data      boston: 506 observations of 14 continuous variables"
-    assert lines[1] == "Model     BGe score, at most 3 parents"
-    assert "Model     BGe score, no limit on parents\n" in run("map", "data.csv").out
+    assert lines[1] == "Model     BGe(standardize=False) score, uniform prior, at most 3 parents"
+    words = ["--structure-prior", "fair", "--forbid", "a->b"]
+    model = "Model     BGe score, fair prior, 1 forbidden edge, no limit on parents\n"
+    assert model in run("map", "data.csv", *words).out
     assert lines[2].startswith("Method    exact, ")
     assert lines[3].startswith("Best DAG  log score -20419.7780, 30 edges, 27 of them")
     arrows = [line.split() for line in lines[4:-1]]

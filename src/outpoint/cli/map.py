@@ -128,17 +128,14 @@ def _print_result(result: "MapResult", data: "Dataset", chosen: object, out: Pat
     """Data, model, score, edges, verdict, file."""
     from outpoint.cli.summary import describe_data, make_console, print_line
     from outpoint.cli.text import printable
-    from outpoint.posterior.info import describe_limit
-    from outpoint.registry import score_title
+    from outpoint.posterior.info import describe_model
 
     console = make_console()
-    score = score_title(result.score)
-    limit = describe_limit(result.max_parents, data.n_nodes)
     how = f"{result.method} over {result.space}s" if result.space else result.method
     compelled = set(result.cpdag.directed)
     lines = {
         "Data": describe_data(data, chosen),
-        "Model": f"{score} score, {limit}",
+        "Model": describe_model(result.info, data.n_nodes),
         "Method": f"{how}, {result.seconds:.2f} s",
         "Best DAG": f"log score {result.log_score:.4f}, {result.dag.n_edges} edges, "
         f"{len(compelled)} of them with a direction that data can tell (->)",
