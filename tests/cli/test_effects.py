@@ -36,6 +36,11 @@ def test_screen(run: Run, runs: Runs) -> None:
     assert len([line for line in lines if line[:1] in "abcd" and line[1:2] == " "]) == 12
     assert all(line == line.rstrip() for line in lines)
     assert "-0.000" not in "\n".join(lines)
+    assert lines[-2] == (
+        "Draws     100 DAGs, each with new coefficients; 95% of the effects drawn lie between "
+        "lower and upper, in the units of the data"
+    )
+    assert lines[-1].startswith("Verdict   exact")
     assert run("effects", str(runs.exact), "--draws", "10", "-q").out == ""
 
 

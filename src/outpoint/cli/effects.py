@@ -8,6 +8,7 @@ import typer
 from outpoint.cli import options
 
 N_SHOWN = 20
+UNITS = {"original": "in the units of the data", "sd": "in standard deviations"}
 
 
 def effects(
@@ -19,7 +20,11 @@ def effects(
         str | None, typer.Option(metavar="NAME", help="Only effects on this variable.")
     ] = None,
     draws: Annotated[
-        int, typer.Option(metavar="NUMBER", help="DAGs to draw, each with new coefficients.")
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            help="DAGs to draw, each with new coefficients; at most as many as the run has kept.",
+        ),
     ] = 2000,
     level: Annotated[
         float, typer.Option(metavar="NUMBER", help="Probability of the intervals.")
@@ -84,6 +89,12 @@ def effects(
         shown = table.reindex(table["mean"].abs().sort_values(ascending=False).index)
         shown = shown.sort_values("probability", ascending=False, kind="stable").head(N_SHOWN)
         print_table(console, shown, _title(cause, effect, len(shown), len(table)))
+        print_line(
+            console,
+            "Draws",
+            f"{found.n_draws:,} DAGs, each with new coefficients; {100 * level:.4g}% of the "
+            f"effects drawn lie between lower and upper, {UNITS[units]}",
+        )
         print_line(console, "Verdict", posterior.verdict)
         if out is not None:
             print_line(console, "File", str(out))
