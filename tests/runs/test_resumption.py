@@ -233,8 +233,13 @@ def test_a_job_script_can_always_say_resume(run: Run, method: str) -> None:
     before = Path("run/posterior.nc").read_bytes()
     again = run(*words)
     assert again.code == 0
-    assert again.err.splitlines()[-1] == "outpoint: the run in run is complete; nothing was to do."
+    told = "outpoint: the run in run is complete; there was nothing to do."
+    assert again.err.splitlines()[-1] == told
     assert Path("run/posterior.nc").read_bytes() == before
+    as_before = run("learn", "data.csv", "--out", "run", "--resume")
+    assert as_before.code == 0
+    assert "enough variables" not in as_before.out, "the method was asked for when the run began"
+    assert "too many variables" not in as_before.out
 
 
 DAMAGE: list[Callable[[Path], Any]] = [

@@ -187,11 +187,14 @@ def learn(
     if posterior.method == "exact" and not quiet:
         _tell_ignored(context)
     if before is not None and before == _content(directory) and not quiet:
-        typer.echo(f"outpoint: the run in {directory} is complete; nothing was to do.", err=True)
+        typer.echo(
+            f"outpoint: the run in {directory} is complete; there was nothing to do.", err=True
+        )
     if json:
         print_json(summarize(posterior))
     elif not quiet:
-        print_summary(posterior, dataset, modelled["score"], directory, method)
+        is_chosen = method == "auto" and not resume  # a run that goes on keeps its own method
+        print_summary(posterior, dataset, modelled["score"], directory, is_chosen=is_chosen)
     if not posterior.is_complete:
         raise Interrupted(directory)
 

@@ -34,13 +34,16 @@ def make_console() -> Console:
 
 
 def print_summary(
-    posterior: Posterior, data: Dataset, score: object, directory: Path, asked_method: str
+    posterior: Posterior, data: Dataset, score: object, directory: Path, *, is_chosen: bool
 ) -> None:
-    """Data, model, evidence, strongest edges, verdict, files."""
+    """Data, model, evidence, strongest edges, verdict, files.
+
+    ``is_chosen`` says that the method was chosen by the number of variables.
+    """
     console = make_console()
     info = posterior.info
     why = ""
-    if asked_method == "auto":
+    if is_chosen:
         few = posterior.log_evidence is not None
         why = f" ({'few enough' if few else 'too many'} variables to sum over all DAGs)"
     lines = {
