@@ -253,6 +253,10 @@ def test_argument_is_required(place: Run, command: str) -> None:
     )
 
 
+def test_a_command_that_is_misspelt(place: Run) -> None:
+    check_refusal(place, ["lern"], "Did you mean 'learn'? See 'outpoint --help'")
+
+
 def test_undecodable_file_name(place: Run) -> None:
     name = b"\xff.csv".decode("utf-8", "surrogateescape")
     Path(name).write_text(table())

@@ -143,7 +143,7 @@ def test_poor_candidates_are_named() -> None:
     assert "poor" not in posterior.verdict
     worse = from_codes([OUT_C, OUT_C, AB, OUT_C] * 8, [OUT_C, OUT_C, OUT_D, OUT_D] * 8)
     assert worse.verdict.endswith(
-        " The candidates were poor for c (62%): more n_candidates would be faster."
+        " The candidates were poor for c (62%): more candidates would be faster."
     )
     both = from_codes([(0, ~1, 0, 0)] * 32, [(~3, ~1, 0, 0)] * 24 + [AB] * 8)
     assert "poor for b (88%): more" in both.verdict

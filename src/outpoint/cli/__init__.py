@@ -99,10 +99,11 @@ def _run() -> None:
 
 
 def _usage_message(error: Any) -> str:
-    """The complaint of the option parser as one sentence, and where to read on."""
+    """The complaint of the option parser in one line, and where to read on."""
     what = error.format_message().rstrip(".")
     command = error.ctx.command_path if error.ctx is not None else "outpoint"
-    return f"{what[:1].lower()}{what[1:]}; see '{command} --help'."
+    see = " See" if what.endswith("?") else "; see"
+    return f"{what[:1].lower()}{what[1:]}{see} '{command} --help'."
 
 
 def _fail(message: str, code: int) -> None:

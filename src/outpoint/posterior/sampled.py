@@ -176,7 +176,7 @@ class SampledPosterior(Posterior):
         poor = shares[shares > POOR_SHARE].sort_values(ascending=False)
         if len(poor):
             named = ", ".join(f"{name} ({share:.0%})" for name, share in poor[:3].items())
-            text += f" The candidates were poor for {named}: more n_candidates would be faster."
+            text += f" The candidates were poor for {named}: more candidates would be faster."
         return text
 
     @property
