@@ -18,7 +18,7 @@ begun at different DAGs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, log
 
 import numpy as np
@@ -107,11 +107,23 @@ class _Evidence:
     limits: Limits
     crossing: Crossing | None
     begin_apart: bool
-    advice: str
+
+    @property
+    def advice(self) -> str:
+        """What may help chains that do not agree."""
+        return OTHER_METHOD if self.crossing is None else RUN_LONGER
+
+    @property
+    def largest_difference(self) -> float:
+        return float(self.edges.difference.max(initial=0.0))
+
+    @property
+    def n_disagreeing(self) -> int:
+        return int((self.edges.difference > self.limits.max_difference).sum())
 
 
 def assess(
-    edge_series: ArrayLike | Sequence[Floats],
+    edge_series: ArrayLike | tuple[Floats, ...],
     edge_names: Sequence[str],
     log_scores: ArrayLike,
     n_edges: ArrayLike,
@@ -126,22 +138,17 @@ def assess(
 
     ``edge_series`` (chain, batch, edge) are batch means of the edges named ``edge_names`` (such
     as ``"rm -> medv"``), or a tuple of such arrays, of which all but the first have few and long
-    batches. ``log_scores``
-    and ``n_edges`` (chain, draw) are those of the DAGs drawn, ``frozen_chains`` the chains whose
-    state never changed. ``crossing`` tells of the ladders of samplers that have some,
-    ``begin_apart`` whether chains began at different DAGs, and ``bias`` what is wrong with a
-    sampler however long it runs.
+    batches. ``log_scores`` and ``n_edges`` (chain, draw) are those of the DAGs drawn,
+    ``frozen_chains`` the chains whose state never changed. ``crossing`` tells of the ladders of
+    samplers that have some, ``begin_apart`` whether chains began at different DAGs, and ``bias``
+    what is wrong with a sampler however long it runs.
     """
+    series = _checked_series(edge_series, edge_names)
+    scalars = _checked_scalars(log_scores, n_edges, n_chains=len(series[0]))
+    frozen = tuple(sorted(int(chain) for chain in frozen_chains))
     evidence = _gather(
-        edge_series, edge_names, log_scores, n_edges, frozen_chains, limits or Limits()
+        series, edge_names, scalars, frozen, limits or Limits(), crossing, begin_apart
     )
-    evidence = replace(
-        evidence,
-        crossing=crossing,
-        begin_apart=begin_apart,
-        advice=OTHER_METHOD if crossing is None else RUN_LONGER,
-    )
-    limits = evidence.limits
     n_chains = len(evidence.means)
     problem = _first_problem(evidence)
     if problem:
@@ -159,8 +166,8 @@ def assess(
         n_chains=n_chains,
         groups=evidence.groups,
         frozen_chains=evidence.frozen,
-        largest_difference=_largest_difference(evidence) if n_chains > 1 else None,
-        n_disagreeing=int((evidence.edges.difference > limits.max_difference).sum()),
+        largest_difference=evidence.largest_difference if n_chains > 1 else None,
+        n_disagreeing=evidence.n_disagreeing,
         worst_rhat=None if worst is None else float(evidence.rhat[worst]),
         worst_rhat_of=None if worst is None else evidence.names[worst],
         smallest_ess=None if least is None else float(evidence.ess[least]),
@@ -170,30 +177,41 @@ def assess(
     )
 
 
-def _gather(
-    edge_series: ArrayLike | Sequence[Floats],
-    edge_names: Sequence[str],
-    log_scores: ArrayLike,
-    n_edges: ArrayLike,
-    frozen_chains: Iterable[int],
-    limits: Limits,
-) -> _Evidence:
+def _checked_series(
+    edge_series: ArrayLike | tuple[Floats, ...], edge_names: Sequence[str]
+) -> tuple[Floats, ...]:
     given = edge_series if isinstance(edge_series, tuple) else (edge_series,)
     series = tuple(np.asarray(part, dtype=np.float64) for part in given)
-    scalars = [np.asarray(values, dtype=np.float64) for values in (log_scores, n_edges)]
-    if any(part.ndim != 3 for part in series) or sum(part.shape[2] for part in series) != len(
-        edge_names
-    ):
+    is_named = all(part.ndim == 3 for part in series) and (
+        sum(part.shape[2] for part in series) == len(edge_names)
+    )
+    if not is_named:
         raise OptionError(
             f"edge_series has the shape (chain, batch, edge) with {len(edge_names)} named edges, "
             f"not {' and '.join(str(part.shape) for part in series)}."
         )
-    if any(values.ndim != 2 or len(values) != len(series[0]) for values in scalars):
+    return series
+
+
+def _checked_scalars(log_scores: ArrayLike, n_edges: ArrayLike, n_chains: int) -> list[Floats]:
+    scalars = [np.asarray(values, dtype=np.float64) for values in (log_scores, n_edges)]
+    if any(values.ndim != 2 or len(values) != n_chains for values in scalars):
         raise OptionError("log_scores and n_edges have the shape (chain, draw), as many chains.")
+    return scalars
+
+
+def _gather(
+    series: tuple[Floats, ...],
+    edge_names: Sequence[str],
+    scalars: list[Floats],
+    frozen: tuple[int, ...],
+    limits: Limits,
+    crossing: Crossing | None,
+    begin_apart: bool,
+) -> _Evidence:
     parts = [diagnose(part, limits, long_batches=i > 0) for i, part in enumerate(series)]
     edges = SeriesDiagnostics._make([np.concatenate(arrays) for arrays in zip(*parts, strict=True)])
     of_scalars = [diagnose(v[:, :, None], Limits(tolerance=SCORE_TOLERANCE)) for v in scalars]
-
     judged = _as_judged(edges)
     means = np.concatenate([part.mean(axis=1) for part in series], axis=1)
     return _Evidence(
@@ -205,11 +223,10 @@ def _gather(
         rhat=np.concatenate([judged.rhat, *(d.rhat for d in of_scalars)]),
         ess=np.concatenate([judged.ess, *(d.ess for d in of_scalars)]),
         groups=group_chains(means, limits.max_difference),
-        frozen=tuple(sorted(int(chain) for chain in frozen_chains)),
+        frozen=frozen,
         limits=limits,
-        crossing=None,
-        begin_apart=True,
-        advice=RUN_LONGER,
+        crossing=crossing,
+        begin_apart=begin_apart,
     )
 
 
@@ -264,8 +281,8 @@ def _first_problem(evidence: _Evidence) -> str:
     if len(evidence.groups) > 1 and _may_be_chance(evidence):
         return (
             f"not converged: the chains are too short, they differ by up to "
-            f"{_largest_difference(evidence):.2f} on {_disagreeing(evidence)}, which may be "
-            f"chance; {RUN_LONGER}."
+            f"{evidence.largest_difference:.2f} on {_edges(evidence.n_disagreeing)}, which may "
+            f"be chance; {RUN_LONGER}."
         )
     if len(evidence.groups) > 1:
         return f"not converged: {_disagreement(evidence)}; {evidence.advice}."
@@ -292,20 +309,14 @@ def _may_be_chance(evidence: _Evidence) -> bool:
     """Whether the differences are slight, and no larger than the spread within chains explains."""
     limits = evidence.limits
     concerned = evidence.edges.difference > limits.max_difference
-    slight = _largest_difference(evidence) <= 2 * limits.max_difference
+    slight = evidence.largest_difference <= 2 * limits.max_difference
     return slight and bool((evidence.edges.rhat[concerned] <= limits.max_rhat).all())
-
-
-def _disagreeing(evidence: _Evidence) -> str:
-    count = int((evidence.edges.difference > evidence.limits.max_difference).sum())
-    return f"{count} edge{'s' if count > 1 else ''}"
 
 
 def _disagreement(evidence: _Evidence) -> str:
     """Which chains disagree, on how many edges, with the worst of them."""
-    difference = evidence.edges.difference
-    count = int((difference > evidence.limits.max_difference).sum())
-    worst = np.argsort(-difference, kind="stable")[: min(count, 3)]
+    count = evidence.n_disagreeing
+    worst = np.argsort(-evidence.edges.difference, kind="stable")[: min(count, 3)]
     groups = evidence.groups
     if len(groups) == 2:
         small, large = sorted(groups, key=lambda group: (len(group), group))
@@ -322,7 +333,7 @@ def _disagreement(evidence: _Evidence) -> str:
         lowest, highest = evidence.means.min(axis=0), evidence.means.max(axis=0)
         shown = [f"{evidence.names[e]}: from {lowest[e]:.2f} to {highest[e]:.2f}" for e in worst]
     more = ", ..." if count > 3 else ""
-    return f"{who} on {_disagreeing(evidence)} ({', '.join(shown)}{more})"
+    return f"{who} on {_edges(count)} ({', '.join(shown)}{more})"
 
 
 def _stuck_apart(evidence: _Evidence) -> str:
@@ -336,7 +347,7 @@ def _stuck_apart(evidence: _Evidence) -> str:
     )
     return (
         "not converged: every chain stays at a value of its own for "
-        f"{apart.size} edge{'s' if apart.size > 1 else ''} ({shown}); {evidence.advice}."
+        f"{_edges(apart.size)} ({shown}); {evidence.advice}."
     )
 
 
@@ -425,7 +436,7 @@ def _agreement(evidence: _Evidence) -> str:
     """What the chains agree on, in numbers, and what that rests on."""
     text = (
         f"the {len(evidence.means)} chains agree on every edge (largest difference "
-        f"{_largest_difference(evidence):.3f}"
+        f"{evidence.largest_difference:.3f}"
     )
     if np.isnan(evidence.rhat).all():
         text += "; nothing varied after warm-up)"
@@ -446,10 +457,6 @@ def _recommendation(evidence: _Evidence) -> str:
     return f" For precise numbers run longer: {RECOMMENDED_ESS} effective draws are recommended."
 
 
-def _largest_difference(evidence: _Evidence) -> float:
-    return float(evidence.edges.difference.max(initial=0.0))
-
-
 def _extreme(values: Floats, pick: Callable[[Floats], np.intp]) -> int | None:
     """Where the extreme of the defined values is."""
     return None if np.isnan(values).all() else int(pick(values))
@@ -457,6 +464,10 @@ def _extreme(values: Floats, pick: Callable[[Floats], np.intp]) -> int | None:
 
 def _name(evidence: _Evidence, values: Floats) -> str:
     return evidence.names[int(np.argmax(values))]
+
+
+def _edges(count: int) -> str:
+    return f"{count} edge{'s' if count > 1 else ''}"
 
 
 def _against(one: float, other: float, digits: int = 2) -> str:

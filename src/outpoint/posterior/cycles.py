@@ -1,7 +1,6 @@
 """Compiled: whether graphs that are given by the codes of their parent sets are acyclic."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outpoint.kernels import kernel
 from outpoint.tables.parent_sets import Codes, ParentSets
@@ -9,12 +8,9 @@ from outpoint.tables.parent_sets import Codes, ParentSets
 
 def are_acyclic(codes: Codes, parent_sets: ParentSets) -> bool:
     """Whether all graphs (..., node) are; the codes themselves must be valid."""
-    n = len(parent_sets.candidates)
-    return bool(_are_acyclic(codes.reshape(-1, n), *_lists(parent_sets)))
-
-
-def _lists(parent_sets: ParentSets) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return parent_sets.candidates.astype(np.int64), parent_sets.members.astype(np.int64)
+    candidates = parent_sets.candidates.astype(np.int64)
+    members = parent_sets.members.astype(np.int64)
+    return bool(_are_acyclic(codes.reshape(-1, len(candidates)), candidates, members))
 
 
 @kernel

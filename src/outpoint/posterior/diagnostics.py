@@ -294,9 +294,5 @@ def quick_rhat(log_scores: ArrayLike) -> float | None:
     values = np.asarray(log_scores, dtype=np.float64)
     if values.shape[1] < MIN_BATCHES:
         return None
-    split = _split(values[None])[0]
-    between, within = split.mean(axis=1).var(ddof=1), split.var(axis=1, ddof=1).mean()
-    if np.ptp(split, axis=1).max() == 0:
-        return float("inf") if np.ptp(split) > 0 else None
-    length = split.shape[1]
-    return float(np.sqrt((length - 1) / length + between / within))
+    rhat = float(_rhat(_split(values[None]))[0])
+    return None if np.isnan(rhat) else rhat

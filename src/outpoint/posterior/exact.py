@@ -13,7 +13,7 @@ from outpoint.graphs import Dag
 from outpoint.posterior.draws import Draws, WeightedGraphs
 from outpoint.posterior.estimates import Estimate
 from outpoint.posterior.features import Feature, ParentSet, Path, Root
-from outpoint.posterior.info import RunInfo
+from outpoint.posterior.info import RunInfo, describe_limit
 from outpoint.posterior.posterior import FeatureFunction, Posterior
 from outpoint.posterior.summaries import tabulate_dags
 from outpoint.whole_numbers import checked_count
@@ -112,12 +112,13 @@ class ExactPosterior(Posterior):
 
     def _limits(self) -> str:
         """Which DAGs are meant, if not all."""
-        known = self.info.knowledge
-        says = [] if not known.keys() - {"edge_prior"} else ["that the background knowledge allows"]
-        limit = self.info.max_parents
-        if limit < len(self.names) - 1:
-            says.append(f"with at most {limit} parent{'s' if limit > 1 else ''} per node")
-        return "".join(f" {text}" for text in [" and ".join(says)] if text)
+        limits = []
+        if self.info.knowledge.keys() - {"edge_prior"}:
+            limits.append("that the background knowledge allows")
+        if self.info.max_parents < len(self.names) - 1:
+            most = describe_limit(self.info.max_parents, len(self.names))
+            limits.append(f"with {most} per node")
+        return f" {' and '.join(limits)}" if limits else ""
 
     def parent_set_probabilities(
         self, child: str | int, *, at_least: float = 1e-6

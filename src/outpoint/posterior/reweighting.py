@@ -25,6 +25,8 @@ from outpoint.graphs import Dag, count_members
 from outpoint.graphs.blocks import add_ancestors, add_matrices
 from outpoint.graphs.extensions import log_linear_extensions
 from outpoint.graphs.targets import Targets
+from outpoint.posterior.convergence import RUN_LONGER
+from outpoint.posterior.diagnostics import Limits
 from outpoint.posterior.draws import WeightedGraphs
 from outpoint.posterior.estimates import relative_efficiency
 from outpoint.posterior.posterior import Posterior
@@ -39,10 +41,8 @@ By = Callable[[Dag], float] | Literal["linear_extensions", "equivalence_classes"
 CORRECTION = "linear_extensions"
 """The weights that repair a sampler; all others change the posterior that is wanted."""
 
-MIN_EFFECTIVE_DRAWS = 100
 MAX_WEIGHT = 0.1
-AGREEMENT = 0.1
-"""Weights have failed, or chains disagree, beyond these limits."""
+"""Weights have failed if a single draw has more of the total than this."""
 
 
 class WeightWarning(UserWarning):
@@ -144,7 +144,7 @@ class WeightedPosterior(Posterior):
     def weight_failure(self) -> str | None:
         """Why the weights cannot be trusted, or None."""
         size, largest = self.effective_sample_size, self.largest_weight
-        if size >= MIN_EFFECTIVE_DRAWS and largest <= MAX_WEIGHT:
+        if size >= Limits().min_ess and largest <= MAX_WEIGHT:
             return None
         return (
             f"weighted by {self.reweighted_by}, {self._weighted.which.size:,} draws are worth "
@@ -181,11 +181,11 @@ class WeightedPosterior(Posterior):
         if isinstance(self.base, SampledPosterior) and self.base.assessment.frozen_chains:
             return self.base.verdict
         difference = float(np.ptp(self._chain_edges, axis=0).max())
-        if difference <= AGREEMENT:
+        if difference <= Limits().max_difference:
             return None
         return (
             f"not converged: the {len(self._chain_edges)} chains disagree on weighted edge "
-            f"probabilities by up to {difference:.2f}; run longer (steps)."
+            f"probabilities by up to {difference:.2f}; {RUN_LONGER}."
         )
 
     @property
@@ -229,7 +229,7 @@ class WeightedPosterior(Posterior):
         ]
 
     def diagnostics(self) -> pd.DataFrame:
-        """One row per edge, most probable first: probability, mcse, rhat, ess, status.
+        """One row per edge, most probable first: probability, mcse, rhat, ess, ess_tail, status.
 
         The Monte Carlo standard error comes from the spread between the chains, or from the
         weights where there is one chain.

@@ -186,8 +186,7 @@ def _sampled_parts(posterior: SampledPosterior) -> Parts:
 
 def _stacked(values: list[NDArray[Any]]) -> NDArray[Any]:
     """Arrays of all chains; those of shorter ladders are filled up, powers with NaN."""
-    longest = max((value.shape for value in values), key=len)
-    if len(longest) == 1:
+    if values[0].ndim == 1:
         length = max(len(value) for value in values)
         filler = np.nan if values[0].dtype.kind == "f" else 0
         values = [
