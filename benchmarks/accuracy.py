@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 import outpoint as op
-from benchmarks.problems import PAPER_SCORE, alarm, gaussian
+from benchmarks.problems import PAPER_SCORE, alarm, solvable
 from outpoint.mcmc import SAMPLERS
 from outpoint.runs import Progress
 
@@ -21,14 +21,8 @@ def main(arguments: list[str]) -> None:
     """Arguments: number of seeds (default 5), then methods (default all)."""
     n_seeds = int(arguments[0]) if arguments else 5
     methods = arguments[1:] or list(SAMPLERS)
-    problems = [
-        ("boston", op.datasets.boston(), 3),
-        ("14 nodes", gaussian(14, 500, 6), 6),
-        ("18 nodes", gaussian(18, 200, 5), 5),
-        ("20 nodes", gaussian(20, 200, 5), 5),
-    ]
     print("data      method         seconds  median   worst  stuck")
-    for label, data, max_parents in problems:
+    for label, data, max_parents in solvable():
         exact = op.learn(data, PAPER_SCORE, method="exact", max_parents=max_parents, seed=0)
         for method in methods:
             runs = [_run(data, max_parents, method, seed) for seed in range(n_seeds)]

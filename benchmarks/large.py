@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 import outpoint as op
-from benchmarks.problems import PAPER_SCORE, gaussian, paper_data
+from benchmarks.problems import PAPER_SCORE, gaussian
+from outpoint.experiments.problems import paper_file
 
 PARTS = ("restricted", "random", "networks")
 RESTRICTED = (("boston", 3, 4), ("boston", 3, 6), (18, 5, 8), (18, 5, 10), (20, 5, 8), (20, 5, 10))
@@ -78,7 +79,7 @@ def _any_candidates(data: op.Dataset, n_candidates: int, seed: int) -> dict[str,
 def _networks(n_seeds: int, only: list[str]) -> None:
     print("data            seed  seconds  steps    best score   trips  memory  verdict")
     for name in NETWORKS:
-        path = paper_data(name)
+        path = paper_file(name)
         if path is not None and (not only or name in only):
             options = {"structure_prior": "fair", "max_parents": 3, "allow_degenerate": True}
             _compare_seeds(name, path, n_seeds, score=op.BDeu(), **options)

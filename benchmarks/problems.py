@@ -4,28 +4,19 @@ The paper's own files are used where ``OUTPOINT_PAPER_DATA`` names their directo
 data of the same size are simulated by the paper's recipe.
 """
 
-import os
-from pathlib import Path
-
 import numpy as np
 
 import outpoint as op
 from outpoint.data import load_dataset
+from outpoint.experiments.problems import paper_file
 
 PAPER_SCORE = op.BGe(standardize=False)
 """BGe of raw columns: comparisons with the paper's numbers, and with other programs, need it."""
 
 
-def paper_data(name: str) -> Path | None:
-    """A file of the paper's data, if they are here."""
-    folder = os.environ.get("OUTPOINT_PAPER_DATA")
-    path = Path(folder) / name if folder else None
-    return path if path is not None and path.exists() else None
-
-
 def gaussian(n_nodes: int, n_obs: int, max_parents: int) -> op.Dataset:
     """The paper's simulated data of this size, or a fresh simulation like it."""
-    path = paper_data(f"sim{n_nodes}.csv")
+    path = paper_file(f"sim{n_nodes}.csv")
     if path is not None:
         return load_dataset(path)
     rng = np.random.default_rng(n_nodes)
@@ -33,9 +24,19 @@ def gaussian(n_nodes: int, n_obs: int, max_parents: int) -> op.Dataset:
     return op.simulate(dag, n_obs, rng, coefficients=(0.5, 1.5))
 
 
+def solvable() -> list[tuple[str, op.Dataset, int]]:
+    """The paper's problems, whose exact answers are known: name, data, most parents."""
+    return [
+        ("boston", op.datasets.boston(), 3),
+        ("14 nodes", gaussian(14, 500, 6), 6),
+        ("18 nodes", gaussian(18, 200, 5), 5),
+        ("20 nodes", gaussian(20, 200, 5), 5),
+    ]
+
+
 def alarm() -> op.Dataset:
     """ALARM (37 nodes, 1,000 rows), or categorical data of its size."""
-    path = paper_data("alarm1k.dat")
+    path = paper_file("alarm1k.dat")
     if path is not None:
         return load_dataset(path)
     rng = np.random.default_rng(37)
