@@ -11,6 +11,7 @@ import numpy as np
 from outpoint.arrays import Booleans
 from outpoint.errors import OptionError
 from outpoint.posterior.posterior import Posterior
+from outpoint.writing import write_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -49,11 +50,7 @@ def write_trajectory(posterior: Posterior, path: str | Path, chain: int = 0) -> 
     The rows are ``index,score,added,removed``; two rows before the first name the variables. The
     last draw has a row even if it brings no change, so that the length of the chain is known.
     """
-    text = format_trajectory(posterior, chain)
-    try:
-        Path(path).write_bytes(text.encode("utf-8"))
-    except OSError as error:
-        raise OptionError(f"cannot write {path}: {error.strerror}.") from None
+    write_text(Path(path), format_trajectory(posterior, chain))
 
 
 def format_trajectory(posterior: Posterior, chain: int = 0) -> str:

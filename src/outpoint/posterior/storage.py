@@ -41,6 +41,7 @@ from outpoint.posterior.sampled import SampledPosterior
 from outpoint.posterior.sealed import Content, opened, write_sealed
 from outpoint.runs import ChainRecord, RunDirectory
 from outpoint.tables.parent_sets import ParentSets, check_lists
+from outpoint.writing import replaced
 
 FORMAT = 5
 KIND = "outpoint posterior"
@@ -87,14 +88,8 @@ def save(posterior: Posterior, path: Path) -> None:
     """Write a posterior to a file, replacing the file."""
     if path.exists() and not path.is_file():
         raise OptionError(f"cannot write {path}: it is not a file that can be replaced.")
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        write_posterior(posterior, beside)
-        beside.replace(path)
-    except OSError as error:
-        raise OptionError(f"cannot write {path}: {error.strerror or error}.") from None
-    finally:
-        beside.unlink(missing_ok=True)
+    with replaced(path) as place:
+        write_posterior(posterior, place)
 
 
 def write_posterior(posterior: Posterior, path: Path) -> None:
