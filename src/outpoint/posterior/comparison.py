@@ -18,7 +18,8 @@ from outpoint.errors import GraphError, OptionError
 from outpoint.graphs import Dag, EdgeCounts
 from outpoint.graphs.metrics import count_edges
 from outpoint.graphs.validation import align_names
-from outpoint.posterior.consensus import checked_threshold
+from outpoint.posterior.consensus import at_least, checked_threshold
+from outpoint.posterior.frames import rank_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,20 +56,21 @@ def compare_posteriors(first: Posterior, second: Posterior) -> PosteriorComparis
 
     index = align_names(second.names, first.names)
     n = len(first.names)
-    parents, children = np.nonzero(~np.eye(n, dtype=np.bool_))
-    p = first.edge_probabilities.to_numpy()[parents, children]
-    q = second.edge_probabilities.to_numpy()[np.ix_(index, index)][parents, children]
-    distance = np.abs(p - q)
-    ranked = np.argsort(-distance, kind="stable")
+    ours = first.edge_probabilities.to_numpy()
+    theirs = second.edge_probabilities.to_numpy()[np.ix_(index, index)]
+    parents, children = rank_pairs(np.abs(ours - theirs))
     edges = pd.DataFrame(
         {
-            "parent": [first.names[u] for u in parents[ranked]],
-            "child": [first.names[v] for v in children[ranked]],
-            "first": p[ranked],
-            "second": q[ranked],
-            "difference": (p - q)[ranked],
+            "parent": [first.names[u] for u in parents],
+            "child": [first.names[v] for v in children],
+            "first": ours[parents, children],
+            "second": theirs[parents, children],
+            "difference": (ours - theirs)[parents, children],
         }
     )
+    off_diagonal = ~np.eye(n, dtype=np.bool_)
+    p, q = ours[off_diagonal], theirs[off_diagonal]
+    distance = np.abs(p - q)
     varies = n > 1 and np.ptp(p) > 0 and np.ptp(q) > 0
     return PosteriorComparison(
         edges,
@@ -170,7 +172,7 @@ def _expected_shd(directed: Floats, undirected: Floats, truth: Booleans) -> floa
 def _recovery(edges: Floats, truth: Dag, on: On, threshold: float) -> EdgeRecovery:
     scores, labels = _pairs(edges, truth, on)
     _, hits, alarms = _cumulate(scores, labels)
-    chosen = scores >= threshold - 1e-12
+    chosen = at_least(scores, threshold)
     return EdgeRecovery(
         auroc=_area_under_roc(hits, alarms),
         auprc=_average_precision(hits, alarms),

@@ -41,7 +41,7 @@ def build_consensus_cpdag(
     directed, left_out = _select_acyclic(compelled, limit)
     if left_out:
         _warn(left_out, names, "were left undirected: each", "was left undirected: it")
-    adjacent = _at_least(compelled + compelled.T + undirected, limit)
+    adjacent = at_least(compelled + compelled.T + undirected, limit)
     return Cpdag(tuple(names), adjacent & ~directed.T)
 
 
@@ -50,7 +50,7 @@ def _select_acyclic(
 ) -> tuple[Booleans, list[tuple[int, int]]]:
     """The probable edges that close no cycle as a matrix, and the others."""
     n = len(probability)
-    parents, children = np.nonzero(_at_least(probability, threshold) & ~np.eye(n, dtype=np.bool_))
+    parents, children = np.nonzero(at_least(probability, threshold) & ~np.eye(n, dtype=np.bool_))
     ranked = np.argsort(-probability[parents, children], kind="stable")
     chosen = np.zeros((n, n), dtype=np.bool_)
     reach = np.eye(n, dtype=np.bool_)  # [u, v]: v is u or below it
@@ -64,8 +64,8 @@ def _select_acyclic(
     return chosen, left_out
 
 
-def _at_least(probability: Floats, threshold: float) -> Booleans:
-    """Sums of many weights that should reach the threshold exactly may miss it by rounding."""
+def at_least(probability: Floats, threshold: float) -> Booleans:
+    """Which probabilities reach the threshold; sums of weights may miss it by rounding."""
     return probability >= threshold - 1e-12
 
 

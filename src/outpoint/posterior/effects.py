@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import GraphError, OptionError, TooLargeError
 from outpoint.posterior.effect_draws import add_effects
+from outpoint.posterior.frames import name_matrix, rank_pairs
 from outpoint.scores import FamilyScorer
 from outpoint.whole_numbers import checked_count
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-DEFAULT_DRAWS = 2000
+EFFECT_DRAWS = 2000
 """Draws of effects, unless asked for more: 95% limits are then good to about 0.1 sd."""
 
 MAX_BYTES = 2**30
@@ -299,10 +300,7 @@ class CausalEffects:
         """
         import pandas as pd
 
-        n = len(self.names)
-        causes, effects = np.nonzero(~np.eye(n, dtype=np.bool_))
-        ranked = np.argsort(-np.abs(self.means[causes, effects]), kind="stable")
-        causes, effects = causes[ranked], effects[ranked]
+        causes, effects = rank_pairs(np.abs(self.means))
         lower, upper = self._quantiles([(1 - self.level) / 2, (1 + self.level) / 2])
         paths = np.where(self.paths > 0, self.paths, np.nan)
         columns = {
@@ -347,11 +345,4 @@ class CausalEffects:
         return out
 
     def _square(self, values: Floats) -> pd.DataFrame:
-        import pandas as pd
-
-        names = list(self.names)
-        return pd.DataFrame(
-            values.copy(),
-            index=pd.Index(names, name="cause"),
-            columns=pd.Index(names, name="effect"),
-        )
+        return name_matrix(values, self.names, "cause", "effect")

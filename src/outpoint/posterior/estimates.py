@@ -7,16 +7,15 @@ included, is the standard error of the weighted mean; without weights it is the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.graphs import Dag
 from outpoint.posterior.draws import WeightedGraphs
-from outpoint.posterior.features import Feature
+from outpoint.posterior.features import Feature, FeatureFunction
 
 MIN_DRAWS = 4
 """Fewer draws per chain tell nothing about autocorrelation."""
@@ -44,7 +43,7 @@ class Estimate:
 
 
 def evaluate(
-    feature: Feature | Callable[[Dag], Any], graphs: WeightedGraphs, names: Sequence[str]
+    feature: Feature | FeatureFunction, graphs: WeightedGraphs, names: Sequence[str]
 ) -> Floats:
     """The values of a feature, one per distinct DAG; a function is called once for each."""
     if not callable(feature):

@@ -12,9 +12,9 @@ from outpoint.arrays import Booleans, Floats
 from outpoint.graphs import Dag
 from outpoint.posterior.draws import Draws, WeightedGraphs
 from outpoint.posterior.estimates import Estimate
-from outpoint.posterior.features import Feature, ParentSet, Path, Root
+from outpoint.posterior.features import Feature, FeatureFunction, ParentSet, Path, Root
 from outpoint.posterior.info import RunInfo, describe_limit
-from outpoint.posterior.posterior import FeatureFunction, Posterior
+from outpoint.posterior.posterior import Posterior
 from outpoint.posterior.summaries import tabulate_dags
 from outpoint.whole_numbers import checked_count
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from outpoint.posterior.effects import GaussianModel
     from outpoint.posterior.reweighting import By, WeightedPosterior
 
-DEFAULT_DRAWS = 1000
+KEPT_DRAWS = 1000
+"""Draws that a file keeps, and that functions of a DAG are averaged over."""
 
 FEATURE_DRAWS = 10_000
 """Draws behind everything that is averaged by compiled code, where drawing is quick."""
@@ -133,11 +134,11 @@ class ExactPosterior(Posterior):
             for mask in ranked.tolist()
         ]
 
-    def dags(self, n_draws: int = DEFAULT_DRAWS) -> xr.DataArray:
+    def dags(self, n_draws: int = KEPT_DRAWS) -> xr.DataArray:
         """Independent draws from the posterior: booleans (chain, draw, parent, child)."""
         return self._as_dags(self._sample(n_draws)[0])
 
-    def iter_dags(self, n_draws: int = DEFAULT_DRAWS) -> Iterator[Dag]:
+    def iter_dags(self, n_draws: int = KEPT_DRAWS) -> Iterator[Dag]:
         """The same draws, one :class:`Dag` after the other."""
         yield from self._as_graphs(self._sample(n_draws)[0])
 
@@ -215,7 +216,7 @@ class ExactPosterior(Posterior):
 
     @property
     def _n_kept(self) -> int:
-        return self.solution.n_stored or DEFAULT_DRAWS
+        return self.solution.n_stored or KEPT_DRAWS
 
     def _graphs_of(self, n_draws: int) -> WeightedGraphs:
         draws = self._sample(n_draws)

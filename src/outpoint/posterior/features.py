@@ -7,12 +7,14 @@ adjacency matrices (block, parent, child) and tells for each DAG whether the fea
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, SupportsFloat
 
 import numpy as np
 
 from outpoint.arrays import Booleans
+from outpoint.graphs import Dag
 from outpoint.graphs.blocks import find_paths
 
 
@@ -22,6 +24,10 @@ class Feature(Protocol):
     def evaluate(self, dags: Booleans) -> Booleans:
         """Whether it is true of each DAG of a block (block, parent, child)."""
         ...
+
+
+FeatureFunction = Callable[[Dag], SupportsFloat]
+"""A feature as a function of one DAG: true or false, or a number."""
 
 
 @dataclass(frozen=True)

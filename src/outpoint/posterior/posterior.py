@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from html import escape
@@ -22,7 +22,8 @@ from outpoint.posterior.consensus import build_consensus_cpdag, build_consensus_
 from outpoint.posterior.draws import Draws, WeightedGraphs
 from outpoint.posterior.estimates import Estimate, estimate_mean, evaluate
 from outpoint.posterior.feature_parser import parse_feature
-from outpoint.posterior.features import Adjacent, Edge, Feature, Not
+from outpoint.posterior.features import Adjacent, Edge, Feature, FeatureFunction, Not
+from outpoint.posterior.frames import name_draws, name_matrix, rank_pairs
 from outpoint.posterior.info import RunInfo
 from outpoint.posterior.summaries import (
     average_blankets,
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     from outpoint.data import Dataset
     from outpoint.posterior.effects import CausalEffects, GaussianModel
     from outpoint.posterior.reweighting import By, WeightedPosterior
-
-FeatureFunction = Callable[[Dag], Any]
 
 N_EDGES_IN_NOTEBOOK = 10
 
@@ -76,12 +75,12 @@ class Posterior(ABC):
     @property
     def edge_probabilities(self) -> pd.DataFrame:
         """Posterior probability of every edge, [parent, child]."""
-        return self._square(self._edges(), "parent", "child")
+        return name_matrix(self._edges(), self.names, "parent", "child")
 
     @property
     def ancestor_probabilities(self) -> pd.DataFrame:
         """Posterior probability that the row variable is an ancestor of the column variable."""
-        return self._square(self._ancestors(), "ancestor", "descendant")
+        return name_matrix(self._ancestors(), self.names, "ancestor", "descendant")
 
     @property
     @abstractmethod
@@ -156,13 +155,7 @@ class Posterior(ABC):
     @property
     def log_scores(self) -> xr.DataArray:
         """Log scores (chain, draw) of the graphs that :meth:`dags` returns."""
-        import xarray as xr
-
-        scores = self._log_scores()
-        chains = np.arange(len(scores))
-        return xr.DataArray(
-            scores.copy(), dims=("chain", "draw"), coords={"chain": chains}, name="log_score"
-        )
+        return name_draws(self._log_scores(), "log_score")
 
     def iter_dags(self) -> Iterator[Dag]:
         """The same draws, one :class:`Dag` after the other."""
@@ -210,17 +203,17 @@ class Posterior(ABC):
         variables are adjacent. Here and in all that is about classes of DAGs, interventions count:
         what they decide is directed.
         """
-        return self._square(self._cpdags[0], "parent", "child")
+        return name_matrix(self._cpdags[0], self.names, "parent", "child")
 
     @property
     def undirected_probabilities(self) -> pd.DataFrame:
         """Probability that the CPDAG has an undirected (reversible) edge; symmetric."""
-        return self._square(self._cpdags[1], "parent", "child")
+        return name_matrix(self._cpdags[1], self.names, "parent", "child")
 
     @property
     def blanket_probabilities(self) -> pd.DataFrame:
         """Probability that a variable is in the Markov blanket of another; symmetric."""
-        return self._square(average_blankets(self._graphs()), "variable", "blanket")
+        return name_matrix(average_blankets(self._graphs()), self.names, "variable", "blanket")
 
     def top_dags(self, n: int = 10) -> pd.DataFrame:
         """The most probable DAGs: graph, probability, cumulative, log_score.
@@ -387,10 +380,8 @@ class Posterior(ABC):
 
         n = len(self.names)
         undefined = np.full((n, n), np.nan)
-        parents, children = np.nonzero(~np.eye(n, dtype=np.bool_))
-        probability = self._edges()[parents, children]
-        ranked = np.argsort(-probability, kind="stable")
-        parents, children = parents[ranked], children[ranked]
+        edges = self._edges()
+        parents, children = rank_pairs(edges)
         columns = {
             "mcse": mcse,
             "rhat": undefined if rhat is None else rhat,
@@ -402,7 +393,7 @@ class Posterior(ABC):
             {
                 "parent": [self.names[u] for u in parents],
                 "child": [self.names[v] for v in children],
-                "probability": probability[ranked],
+                "probability": edges[parents, children],
             }
             | {name: values[parents, children] for name, values in columns.items()}
         )
@@ -439,7 +430,7 @@ class Posterior(ABC):
 
         if self.model is None:
             raise OptionError(effects.NEEDS_GAUSSIAN)
-        n_draws = effects.DEFAULT_DRAWS if n_draws is None else n_draws
+        n_draws = effects.EFFECT_DRAWS if n_draws is None else n_draws
         n_draws = checked_count(n_draws, "n_draws", 1)
         rng = np.random.default_rng(self.info.seed if seed is None else seed)
         dags = self._some_dags(n_draws)
@@ -486,13 +477,3 @@ class Posterior(ABC):
         from outpoint.posterior.storage import save
 
         save(self, Path(path))
-
-    def _square(self, values: Floats, rows: str, columns: str) -> pd.DataFrame:
-        import pandas as pd
-
-        names = list(self.names)
-        return pd.DataFrame(
-            values.copy(),
-            index=pd.Index(names, name=rows),
-            columns=pd.Index(names, name=columns),
-        )

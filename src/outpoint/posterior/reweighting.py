@@ -29,6 +29,7 @@ from outpoint.posterior.convergence import RUN_LONGER
 from outpoint.posterior.diagnostics import Limits
 from outpoint.posterior.draws import WeightedGraphs
 from outpoint.posterior.estimates import relative_efficiency
+from outpoint.posterior.frames import name_draws
 from outpoint.posterior.posterior import Posterior
 from outpoint.posterior.sampled import SampledPosterior
 
@@ -114,13 +115,7 @@ class WeightedPosterior(Posterior):
     @cached_property
     def weights(self) -> xr.DataArray:
         """Normalised importance weights (chain, draw) of the DAGs that ``dags()`` returns."""
-        import xarray as xr
-
-        weights = self._weighted.draw_weights
-        chains = np.arange(len(weights))
-        return xr.DataArray(
-            weights, dims=("chain", "draw"), coords={"chain": chains}, name="weight"
-        )
+        return name_draws(self._weighted.draw_weights, "weight")
 
     @cached_property
     def kish_effective_sample_size(self) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 
 from outpoint.graphs import Dag
 from outpoint.posterior import Posterior
+from outpoint.posterior.effects import EFFECT_DRAWS
 from outpoint.report.layout import LONGEST_NAME, clip_label
 
 N_DAGS = 5
@@ -18,7 +19,6 @@ MOST_CHANGES = 8
 N_EFFECTS = 30
 LEAST_PATH = 0.01
 """Least probability of a causal path between two variables whose effect is listed."""
-EFFECT_DRAWS = 2000
 EFFECT_BYTES = 2**27
 """Draws of effects are n² numbers each: with many variables, fewer are drawn."""
 
