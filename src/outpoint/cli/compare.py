@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,7 @@ from outpoint.cli import options
 from outpoint.errors import OptionError
 
 if TYPE_CHECKING:
+    from outpoint.graphs import Dag
     from outpoint.posterior import Posterior
 
 N_SHOWN = 10
@@ -89,7 +90,7 @@ def _compare_runs(first: "Posterior", second: "Posterior", quiet: bool, json: bo
 
 
 def _compare_with_graph(
-    posterior: "Posterior", truth: Any, threshold: float, quiet: bool, json: bool
+    posterior: "Posterior", truth: "Dag", threshold: float, quiet: bool, json: bool
 ) -> None:
     from outpoint.cli.output import print_json
     from outpoint.cli.summary import make_console, print_line

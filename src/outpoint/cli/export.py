@@ -12,7 +12,7 @@ from outpoint.errors import OptionError
 if TYPE_CHECKING:
     from outpoint.posterior import Posterior
 
-CONTENTS = {
+DESCRIPTIONS = {
     "map": "most probable DAG",
     "median": "median probability DAG",
     "consensus": "consensus DAG",
@@ -79,14 +79,14 @@ def export(
     else:
         _write_content(posterior, out, what, threshold, quiet)
     if not quiet:
-        print_note(f"{out}: {CONTENTS[what]} of {run}")
+        print_note(f"{out}: {DESCRIPTIONS[what]} of {run}")
 
 
 def _check_options(what: str, out: Path, threshold: float | None, chain: int | None) -> None:
     from outpoint.posterior.export import check_content
 
-    if what not in CONTENTS:
-        raise OptionError(f"--what is one of {', '.join(CONTENTS)}, not {what!r}.")
+    if what not in DESCRIPTIONS:
+        raise OptionError(f"--what is one of {', '.join(DESCRIPTIONS)}, not {what!r}.")
     if chain is not None and what != "trajectory":
         raise OptionError(f"--chain belongs to --what trajectory, not {what}.")
     if what not in ("arviz", "trajectory"):

@@ -11,7 +11,7 @@ from types import TracebackType
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 from rich.table import Table
 
@@ -34,7 +34,7 @@ class RunProgress:
             TaskProgressColumn(),
             TimeRemainingColumn(),
         )
-        self._stages: dict[str, object] = {}
+        self._stages: dict[str, TaskID] = {}
         self._last_line = monotonic()
         on_terminal = shown and self._console.is_terminal
         self._live = (
@@ -67,7 +67,7 @@ class RunProgress:
         if is_new:
             self._stages[progress.stage] = self._bars.add_task(progress.stage, total=1.0)
         task = self._stages[progress.stage]
-        self._bars.update(task, completed=progress.fraction)  # type: ignore[arg-type]
+        self._bars.update(task, completed=progress.fraction)
         if self._live is not None:
             chains = [_chain_table(progress)] if progress.chains else []
             self._live.update(Group(self._bars, *chains))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from outpoint.arrays import Floats
-from outpoint.errors import OptionError
 from outpoint.posterior import Posterior
 from outpoint.report.plots.style import add_legend, axes_for, colour_of, finish
+from outpoint.whole_numbers import checked_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,8 +21,7 @@ def autocorrelation(posterior: Posterior, *, max_lag: int = 50, ax: Axes | None 
     Independent draws stay within the grey band at 95 % of the lags. A chain that never moved is
     shown at 1.
     """
-    if max_lag < 1:
-        raise OptionError(f"max_lag is a whole number from 1, not {max_lag!r}.")
+    max_lag = checked_count(max_lag, "max_lag", 1)
     ax = axes_for(ax, 7.0, 3.2)
     scores = posterior.log_scores.to_numpy()
     n_draws = scores.shape[1]

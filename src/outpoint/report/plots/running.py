@@ -11,6 +11,7 @@ from outpoint.errors import OptionError
 from outpoint.posterior import Posterior
 from outpoint.report.layout import clip_label
 from outpoint.report.plots.style import add_legend, axes_for, colour_of, finish
+from outpoint.whole_numbers import checked_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,8 +58,7 @@ def running_edges(
 
 def _uncertain(posterior: Posterior, n_edges: int) -> list[tuple[str, str]]:
     """The edges nearest to probability one half, each pair once."""
-    if n_edges < 1:
-        raise OptionError(f"n_edges is a whole number from 1, not {n_edges!r}.")
+    n_edges = checked_count(n_edges, "n_edges", 1)
     values = posterior.edge_probabilities.to_numpy()
     first, second = np.triu_indices(len(values), 1)
     turned = values[second, first] > values[first, second]
