@@ -13,11 +13,11 @@ from outpoint.mcmc.dag import (
     make_dag,
     set_parents,
 )
+from outpoint.mcmc.moves import MOVES, SPLIT_JOIN, propose
 from outpoint.mcmc.moves.node_gibbs import make_placement, place_node
-from outpoint.mcmc.moves.node_move import count_node_moves, propose_node_move
+from outpoint.mcmc.moves.node_move import count_node_moves
 from outpoint.mcmc.moves.rev import list_edges, make_reversal, mark_below, reverse_edge
 from outpoint.mcmc.moves.split_join import count_split_join, propose_split_join
-from outpoint.mcmc.moves.swap import propose_swap_adjacent, propose_swap_any
 from outpoint.mcmc.partition import (
     PartitionState,
     copy_partition,
@@ -29,10 +29,9 @@ from outpoint.mcmc.partition import (
 from outpoint.mcmc.partition_chain import _try_move
 from outpoint.mcmc.replicas import draw_partition, swap_replicas
 from outpoint.tables.view import TableView
-from tests.mcmc.laws import Layers, levels, parent_sets, partitions
+from tests.mcmc.laws import MOVE_NAMES, Layers, levels, parent_sets, partitions
 
-SPLIT_JOIN, NODE_MOVE, SWAP_ANY, SWAP_ADJACENT = 1, 2, 3, 4
-MOVE_NUMBER = {"split_join": 1, "node_move": 2, "swap_any": 3, "swap_adjacent": 4}
+MOVE_NUMBER = {name: MOVES.index(name) for name in MOVE_NAMES}
 INVALID, WRONG_RANGE, WRONG_CHANGE, CHANGED_STATE = 1, 2, 4, 8
 
 
@@ -126,17 +125,6 @@ def differs(a, b):
 
 
 @numba.njit(cache=True)
-def propose(state, proposal, move, rng):
-    if move == SPLIT_JOIN:
-        return propose_split_join(state, proposal, rng)
-    if move == NODE_MOVE:
-        return propose_node_move(state, proposal, rng)
-    if move == SWAP_ANY:
-        return propose_swap_any(state, proposal, rng)
-    return propose_swap_adjacent(state, proposal, rng)
-
-
-@numba.njit(cache=True)
 def count_neighbours(state, move):
     return count_split_join(state) if move == SPLIT_JOIN else float(count_node_moves(state))
 
@@ -152,7 +140,7 @@ def draw_proposals(view, state, move, rng, codes, log_ratios, changes, flaws):
             proposal.order[i] = proposal.layer[i] = proposal.start[i] = -9
             proposal.log_tau[i] = np.nan
         proposal.start[n] = proposal.n_layers[0] = -9
-        log_ratios[draw], begin, end = propose(state, proposal, move, rng)
+        log_ratios[draw], begin, end = propose(move, state, proposal, rng)
         flaws[draw] = CHANGED_STATE if differs(before, state) else 0
         codes[draw] = -1
         changes[draw] = 0.0
