@@ -13,7 +13,7 @@ import pytest
 
 import outpoint as op
 from outpoint.mcmc import SAMPLERS
-from outpoint.mcmc.moves import MOVES
+from outpoint.mcmc.moves import MOVES, PARTITION_MOVES
 from outpoint.posterior import SampledPosterior
 from outpoint.runs import Progress
 from tests.grids import covering
@@ -345,6 +345,12 @@ def test_own_moves(method: str, moves: Any) -> None:
     check_mean(posterior.chain_edges, listed("custom").edges)
     if moves != "paper":
         assert set(posterior.acceptance()["move"]) == set(moves)
+
+
+def test_the_help_names_every_sampler_and_every_move() -> None:
+    text = op.learn.__doc__ or ""
+    assert all(f'``"{method}"``' in text for method in SAMPLERS)
+    assert all(f"``{move}``" in text for move in PARTITION_MOVES)
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {

@@ -130,7 +130,8 @@ def learn(
         Seed of all randomness; a fresh one is chosen and recorded if none is given.
     moves
         Weights of the partition moves, a dict with keys among ``split_join``, ``node_move``,
-        ``swap_any``, ``swap_adjacent``, ``node_gibbs``, ``rev`` and ``parents``; or ``"paper"``.
+        ``swap_any``, ``swap_adjacent``, ``node_gibbs``, ``rev``, ``parents`` and ``families``; or
+        ``"paper"``.
     edge_reversals
         Whether structure MCMC may turn edges around in a step.
     start
