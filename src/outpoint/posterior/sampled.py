@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from outpoint.arrays import Booleans, Floats, Integers
+from outpoint.data.wording import enumerate_items
 from outpoint.graphs import Dag
 from outpoint.graphs.blocks import add_ancestors
 from outpoint.mcmc.trace import spread_edges
@@ -200,9 +201,8 @@ class SampledPosterior(Posterior):
         full = shares[shares > FULL_SHARE]
         if full.empty:
             return ""
-        others = f" and {len(full) - 3} more" if len(full) > 3 else ""
         return (
-            f" {', '.join(map(str, full.index[:3]))}{others} mostly had {limit} "
+            f" {enumerate_items([str(name) for name in full.index], limit=3)} mostly had {limit} "
             f"{'parent' if limit == 1 else 'parents'}, as many as max_parents allows: a larger "
             "limit may give other answers."
         )
