@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from outpoint.arguments import decisive_options, requested_options, warn_of_ignored
+from outpoint.arguments import Arguments, decisive_options, requested_options, warn_of_ignored
 from outpoint.data import Data, Dataset, Entry, load_dataset
 from outpoint.errors import GraphError, OptionError
 from outpoint.exact import is_quick, require_feasible, solve
@@ -263,10 +263,10 @@ def _learn(
         finished = saved.finished(info(), lambda dag: _log_score(model.scorer, model.prior, dag))
         if saved.run.summary.exists():
             return finished  # otherwise it died while its files were moved into place
-    compute = _sum_over_all if method == "exact" else _sample
-    posterior = compute(
-        model, options, asked["n_candidates"], asked["candidates"], info, report, asked["resume"]
-    )
+    if method == "exact":
+        posterior = _sum_over_all(model, options, info, report)
+    else:
+        posterior = _sample(model, options, asked, info, report)
     if run is not None:
         command = asked["command"]
         shown = command(posterior) if callable(command) else command
@@ -277,11 +277,8 @@ def _learn(
 def _sum_over_all(
     model: Model,
     options: SamplingOptions,
-    n_candidates: int | None,
-    candidates: Mapping[str, Sequence[str]] | None,
     info: Callable[..., RunInfo],
     report: ProgressCallback,
-    resume: bool,
 ) -> Posterior:
     """Score all families, then sum over all DAGs."""
     report(Progress("scoring parent sets", 0.0))
@@ -299,17 +296,16 @@ def _sum_over_all(
 def _sample(
     model: Model,
     options: SamplingOptions,
-    n_candidates: int | None,
-    candidates: Mapping[str, Sequence[str]] | None,
+    asked: Arguments,
     info: Callable[..., RunInfo],
     report: ProgressCallback,
-    resume: bool,
 ) -> Posterior:
     """Score families, then run chains."""
     report(Progress("scoring parent sets", 0.0))
     with workers(options) as pool:
-        narrowed = _narrow(model, options, n_candidates, candidates, pool, report, resume)
+        narrowed = _narrow(model, options, asked, pool, report)
         report(Progress("sampling", 0.0))
+        candidates = asked["candidates"]
         own = None if candidates is None else {k: sorted(v) for k, v in candidates.items()}
         facts = {**model.facts, "given candidates": own}
         gaussian = GaussianModel.from_scorer(model.scorer, model.data.names)
@@ -319,21 +315,26 @@ def _sample(
 def _narrow(
     model: Model,
     options: SamplingOptions,
-    n_candidates: int | None,
-    candidates: Mapping[str, Sequence[str]] | None,
+    asked: Arguments,
     pool: Executor | None,
     report: ProgressCallback,
-    resume: bool,
 ) -> Narrowed:
     """Choose candidates; scores and choices of a run that is continued are taken from it."""
     run, digest = options.out, model.scores_digest
-    continued = run if resume else None
+    continued = run if asked["resume"] else None
     saved = {} if continued is None else saved_arrays(continued)
     known = None if continued is None or digest is None else kept_scores(continued, digest)
     narrowed, families = narrow(
-        model, n_candidates, candidates, options.seed, pool, saved, known, report
+        model,
+        asked["n_candidates"],
+        asked["candidates"],
+        options.seed,
+        pool,
+        saved,
+        known,
+        report,
     )
-    if run is not None and not resume:
+    if run is not None and continued is None:
         run.discard_checkpoint()
     if run is not None and digest is not None and not saved:  # a saved run may yet be refused
         keep_scores(run, digest, families)
