@@ -13,6 +13,7 @@ from outpoint.search.partition_search import (
     write_placement,
 )
 from outpoint.search.view import view_maxima
+from outpoint.search.winners import list_winners
 from outpoint.tables.dense import containing_maxima
 from tests.graphs.helpers import all_partitions
 from tests.search.helpers import TABLES, best_of_layers, best_score, floor
@@ -32,7 +33,7 @@ def write(state, node, chosen, layer):
 @pytest.mark.parametrize("name", TABLES)
 def test_every_placement_is_weighed_as_the_partition_it_makes(name: str) -> None:
     known = TABLES[name](4)
-    view = view_maxima(known.table)
+    view = view_maxima(known.table, list_winners(known.table))
     state = make_partition_search(4)
     layer = np.empty(4, dtype=np.int64)
     # Sets that a subset beats are dropped outside the candidates, not within them: there the best
@@ -61,7 +62,7 @@ def test_the_best_layers_keep_their_score() -> None:
     """Dropping beaten sets costs nothing where the best DAG of all is."""
     for name in TABLES:
         known = TABLES[name](4)
-        view = view_maxima(known.table)
+        view = view_maxima(known.table, list_winners(known.table))
         optimum = best_score(known, 4)
         best = -np.inf
         state = make_partition_search(4)
@@ -75,7 +76,7 @@ def test_the_best_layers_keep_their_score() -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_the_optimum_is_found(name: str) -> None:
     known = TABLES[name](5)
-    view = view_maxima(known.table)
+    view = view_maxima(known.table, list_winners(known.table))
     optimum = best_score(known, 5)
     scores = []
     for seed in range(8):

@@ -110,6 +110,18 @@ def is_better(new, old):
 
 
 @inlined
+def has_changed(before, after):
+    """Whether a score is another one, not counting rounding."""
+    return is_better(after, before) or is_better(before, after)
+
+
+@inlined
+def deviation(total, squares, size):
+    """The standard deviation of ``size`` numbers, from their sum and the sum of their squares."""
+    return np.sqrt(max(0.0, squares / size - (total / size) ** 2))
+
+
+@inlined
 def finite(score):
     """``score`` with ``IMPOSSIBLE`` in place of minus infinity."""
     return max(score, IMPOSSIBLE)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import borrowed, inlined, kernel
-from outpoint.search.annealing import IMPOSSIBLE, best_index, is_better
+from outpoint.search.annealing import IMPOSSIBLE, best_index, deviation, has_changed, is_better
 from outpoint.search.winners import Winners, best_score, search_on, search_with, slot_bit
 
 
@@ -140,12 +140,11 @@ def anneal_orders(winners, state, power, steps_per_power, rng):
             chosen, place = draw_place(state, n_stretches, best, power[level], rng)
             score = state.log_weight[chosen]
             put_node(winners, state, node, chosen, place)
-            changed[level] += is_better(score, before) or is_better(before, score)
+            changed[level] += has_changed(before, score)
             total += score - first
             spread[level] += (score - first) ** 2
         changed[level] /= steps_per_power
-        variance = spread[level] / steps_per_power - (total / steps_per_power) ** 2
-        spread[level] = np.sqrt(max(0.0, variance))
+        spread[level] = deviation(total, spread[level], steps_per_power)
     return changed, spread
 
 

@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import borrowed, inlined, kernel
-from outpoint.search.annealing import best_index, draw_index, finite, is_better
+from outpoint.search.annealing import (
+    best_index,
+    deviation,
+    draw_index,
+    finite,
+    has_changed,
+    is_better,
+)
 from outpoint.tables.bits import skip_bit
 
 ABSENT, EARLY, BESIDE, ALONE = 0, 1, 2, 3
@@ -82,12 +89,11 @@ def anneal_partitions(view, state, power, steps_per_power, rng):
             if step == 0:
                 first = score
             else:
-                changed[level] += is_better(score, before) or is_better(before, score)
+                changed[level] += has_changed(before, score)
             total += score - first
             spread[level] += (score - first) ** 2
         changed[level] /= steps_per_power
-        variance = spread[level] / steps_per_power - (total / steps_per_power) ** 2
-        spread[level] = np.sqrt(max(0.0, variance))
+        spread[level] = deviation(total, spread[level], steps_per_power)
     return changed, spread
 
 
@@ -152,12 +158,7 @@ def best_meeting(view, state, child, level, allowed, moved, is_moved_allowed):
             position = view.position[child, state.order[place]]
             if position >= 0:
                 best = max(best, view.containing[child, position, skip_bit(allowed, position)])
-        for i in range(view.start[child], view.start[child + 1]):
-            if view.score[i] <= best:
-                break
-            if is_meeting(view, state, i, level, moved, is_moved_allowed, False):
-                best = view.score[i]
-                break
+        best = _better_outside(view, state, child, level, moved, is_moved_allowed, False, best)
     return best
 
 
@@ -168,17 +169,22 @@ def best_with(view, state, child, level, allowed, node):
     position = view.position[child, node]
     if position >= 0:
         best = view.containing[child, position, skip_bit(allowed, position)]
+    return _better_outside(view, state, child, level, node, True, True, best)
+
+
+@inlined
+def _better_outside(view, state, child, level, moved, is_moved_allowed, needs_moved, best):
+    """The score of the first outside set that can be used, or ``best`` if none is better."""
     for i in range(view.start[child], view.start[child + 1]):
         if view.score[i] <= best:
             break
-        if is_meeting(view, state, i, level, node, True, True):
-            best = view.score[i]
-            break
+        if _is_meeting(view, state, i, level, moved, is_moved_allowed, needs_moved):
+            return view.score[i]
     return best
 
 
 @inlined
-def is_meeting(view, state, i, level, moved, is_moved_allowed, needs_moved):
+def _is_meeting(view, state, i, level, moved, is_moved_allowed, needs_moved):
     """Whether an outside set lies before ``level`` and meets its last layer, or ``moved``."""
     met = False
     for k in range(view.members.shape[1]):

@@ -26,8 +26,8 @@ from outpoint.search.winners import Winners, list_winners
 from outpoint.tables import ScoreTable
 
 SPACES = ("order", "partition")
-PILOT_STEPS = 20
-"""Steps of the pilot at each power, per node."""
+PILOT_STEPS_PER_NODE = 20
+"""Steps of the pilot at each power."""
 
 
 class Runs(NamedTuple):
@@ -55,15 +55,15 @@ def search_dags(
     Without ``powers`` a pilot finds them.
     """
     winners = list_winners(table)
-    view = winners if space == "order" else view_maxima(table)
-    start, anneal, climb = _SPACES[space]
+    look, start, anneal, climb, best_order = _SPACES[space]
+    view = look(table, winners)
     pilot_stream, *streams = np.random.SeedSequence(seed).spawn(1 + n_runs)
     if powers is None:
         pilot_rng = np.random.default_rng(pilot_stream)
         pilot = start(table, winners, random_order(required, pilot_rng))
         powers = find_schedule(
             lambda powers, steps: anneal(view, pilot, powers, steps, pilot_rng),
-            PILOT_STEPS * table.n_nodes,
+            PILOT_STEPS_PER_NODE * table.n_nodes,
         )
     found: list[Any] = [None] * n_runs
     n_drift = int(DRIFT_SHARE * n_steps)
@@ -78,7 +78,7 @@ def search_dags(
             climb(view, state)
             anneal(view, state, frozen_power, n_drift, rng)
             climb(view, state)
-            found[run] = best_dag(table, winners, _order_of(state))
+            found[run] = best_dag(table, winners, best_order(state))
 
     run_chunked(work, n_runs, chunks_per_thread=n_runs, done=tell_fractions(n_runs, progress))
     return Runs([dag for dag, _ in found], np.array([score for _, score in found]), powers)
@@ -102,14 +102,32 @@ def _start_in_partitions(table: ScoreTable, winners: Winners, order: NDArray[np.
     return state
 
 
-def _order_of(state: Any) -> NDArray[np.int64]:
-    """The best order met, or the nodes of the best partition layer by layer."""
-    if hasattr(state, "best_order"):
-        return np.array(state.best_order)
-    return np.argsort(state.best_layer, kind="stable")
+class _Space(NamedTuple):
+    """What is searched: the tables to read, a first state, two kernels, the best order in the end.
+
+    The best order of a partition has its nodes layer by layer.
+    """
+
+    look: Callable[[ScoreTable, Winners], Any]
+    start: Callable[[ScoreTable, Winners, NDArray[np.int64]], Any]
+    anneal: Callable[..., Any]
+    climb: Callable[..., Any]
+    best_order: Callable[[Any], NDArray[np.int64]]
 
 
-_SPACES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]] = {
-    "order": (_start_in_orders, anneal_orders, climb_orders),
-    "partition": (_start_in_partitions, anneal_partitions, climb_partitions),
+_SPACES = {
+    "order": _Space(
+        lambda table, winners: winners,
+        _start_in_orders,
+        anneal_orders,
+        climb_orders,
+        lambda state: state.best_order,
+    ),
+    "partition": _Space(
+        view_maxima,
+        _start_in_partitions,
+        anneal_partitions,
+        climb_partitions,
+        lambda state: np.argsort(state.best_layer, kind="stable"),
+    ),
 }

@@ -5,22 +5,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.search.winners import winners_outside
+from outpoint.search.winners import Winners
 from outpoint.tables import ScoreTable
 from outpoint.tables.dense import containing_maxima
 from outpoint.tables.ranked import frozen
-from outpoint.tables.view import candidate_positions
+from outpoint.tables.view import candidate_bits, candidate_positions
 
 
 class SearchView(NamedTuple):
-    """Read-only arrays; sets outside the candidates stand as in ``OutsideSets``, best first.
+    """Read-only arrays; winning sets outside the candidates stand as in ``Winners``, best first.
 
     ``bit[u, v]`` is u's bit in the masks of v, 0 if u is no candidate of v; ``position[v, u]`` is
     its number, or -1. ``containing[v, i, W]`` is the best score of a set with v's i-th candidate
     and otherwise within W (renumbered by ``skip_bit``).
     """
 
-    candidates: NDArray[np.int32]
     bit: NDArray[np.int32]
     position: NDArray[np.int16]
     maxima: NDArray[np.float64]
@@ -30,21 +29,15 @@ class SearchView(NamedTuple):
     score: NDArray[np.float64]
 
 
-def view_maxima(table: ScoreTable) -> SearchView:
+def view_maxima(table: ScoreTable, winners: Winners) -> SearchView:
     """Gather what a search over partitions needs."""
-    position = candidate_positions(table.candidates)
-    bit = np.where(position >= 0, 1 << np.maximum(position, 0).astype(np.int32), 0).T.astype(
-        np.int32
-    )
-    start, members, score = winners_outside(table)
     view = SearchView(
-        table.candidates,
-        np.ascontiguousarray(bit),
-        position,
+        np.ascontiguousarray(candidate_bits(table.candidates).T),
+        candidate_positions(table.candidates),
         table.maxima,
         containing_maxima(table.dense),
-        start,
-        members,
-        score,
+        winners.start,
+        winners.members,
+        winners.score,
     )
     return frozen(view)

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from outpoint.kernels import inlined, kernel, run_chunked
 from outpoint.tables import ScoreTable
-from outpoint.tables.outside import OutsideSets
 from outpoint.tables.ranked import frozen, starts, starts_from
-from outpoint.tables.view import candidate_positions
+from outpoint.tables.view import candidate_bits, candidate_positions
 
 WORD = 64
 """Bits of a word."""
@@ -36,7 +35,6 @@ class Winners(NamedTuple):
     with a given slot are ``pair_sets`` from ``pair_start[first_pair[v] + slot]`` on, best first.
     """
 
-    candidates: NDArray[np.int32]
     maxima: NDArray[np.float64]
     bit: NDArray[np.int32]
     start: NDArray[np.int64]
@@ -52,7 +50,7 @@ class Winners(NamedTuple):
 def list_winners(table: ScoreTable) -> Winners:
     """The winning sets of every node, inside and outside its candidates."""
     n = table.n_nodes
-    start, members, score = winners_outside(table)
+    start, members, score = _winners_outside(table)
     occurs = np.zeros((n, n + 1), dtype=np.bool_)
 
     def work(begin: int, end: int) -> None:
@@ -67,15 +65,12 @@ def list_winners(table: ScoreTable) -> Winners:
     run_chunked(work, n)
     occurs = occurs[:, :n]
     slot = np.where(occurs, np.cumsum(occurs, axis=1) - 1, -1).astype(np.int16)
-    position = candidate_positions(table.candidates)
-    bit = np.where(position >= 0, 1 << np.maximum(position, 0).astype(np.int32), 0).astype(np.int32)
     mask, pair_start, pair_sets = _number(start, members, slot)
     first_pair = starts_from(occurs.sum(axis=1))
     return frozen(
         Winners(
-            table.candidates,
             table.maxima,
-            bit,
+            candidate_bits(table.candidates),
             start,
             members,
             score,
@@ -123,7 +118,7 @@ def _mark_inside(scores, maxima, keep):
         keep[mask] = wins
 
 
-def winners_outside(table: ScoreTable) -> Outside:
+def _winners_outside(table: ScoreTable) -> Outside:
     """Starts, members and scores of the winning sets that leave the candidates, best first."""
     outside = table.outside
     position = candidate_positions(table.candidates)
@@ -133,12 +128,8 @@ def winners_outside(table: ScoreTable) -> Outside:
         lambda begin, end: _mark_outside(outside, maxima, position, keep, begin, end),
         table.n_nodes,
     )
-    start = _kept_starts(outside, keep)
+    start = starts_from(keep)[outside.start]
     return start, outside.members[keep].copy(), outside.score[keep].copy()
-
-
-def _kept_starts(outside: OutsideSets, keep: NDArray[np.bool_]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(keep)])[outside.start].astype(np.int64)
 
 
 @kernel

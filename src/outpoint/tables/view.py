@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from outpoint.tables.outside import OutsideSets, no_outside
 from outpoint.tables.penalty import penalty_curves
-from outpoint.tables.ranked import MaskLists, RankedMasks, rank_containing
+from outpoint.tables.ranked import MaskLists, RankedMasks, rank_containing, starts_from
 from outpoint.tables.table import ScoreTable
 
 PARTS: dict[str, Any] = {"ranked": RankedMasks, "containing": MaskLists, "outside": OutsideSets}
@@ -43,7 +43,7 @@ def view_table(table: ScoreTable) -> TableView:
     view = TableView(
         table.candidates,
         position,
-        np.concatenate([[0], np.cumsum(is_candidate.sum(axis=1))]).astype(np.int64),
+        starts_from(is_candidate.sum(axis=1)),
         np.nonzero(is_candidate)[1].astype(np.int32),
         table.dense,
         table.log_sums,
@@ -70,6 +70,12 @@ def candidate_positions(candidates: NDArray[np.int32]) -> NDArray[np.int16]:
     for child in range(n):
         position[child, candidates[child]] = np.arange(n_candidates)
     return position
+
+
+def candidate_bits(candidates: NDArray[np.int32]) -> NDArray[np.int32]:
+    """``[v, u]``: the bit of u in masks over the candidates of v, 0 if it is none of them."""
+    position = candidate_positions(candidates)
+    return np.where(position >= 0, 1 << np.maximum(position, 0).astype(np.int32), 0)
 
 
 def most_parents(view: TableView) -> int:
