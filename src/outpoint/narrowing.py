@@ -189,7 +189,7 @@ def _check_number(model: Model, n_candidates: int | None, lists: Candidates | No
             f"candidates lists {lists.shape[1]} variables for each, but n_candidates is "
             f"{n_candidates}: give one of the two."
         )
-    check_n_candidates(n, n_candidates, model.prior)
+    check_n_candidates(n_candidates, model.prior)
     return n_candidates
 
 

@@ -180,18 +180,31 @@ def test_every_set_is_stored_once(name: str) -> None:
 
 
 @every_table
-def test_rankings_descend_and_their_tails_add_up(name: str) -> None:
+def test_masks_are_ranked_by_their_scores(name: str) -> None:
     table = known(name).table
-    for ranked in (table.ranked, table.outside):
-        assert ranked.start[0] == 0
-        assert ranked.start[-1] == len(ranked.score) == len(ranked.log_tail)
-        for child in range(table.n_nodes):
-            start, stop = ranked.start[child : child + 2]
-            scores = ranked.score[start:stop].tolist()
-            assert scores == sorted(scores, reverse=True)
-            for i in range(0, len(scores), 7):
-                tail = log_sum_exp(scores[i:])
-                assert ranked.log_tail[start + i] == pytest.approx(tail, rel=0, abs=1e-10)
+    ranked = table.ranked
+    assert ranked.start[0] == 0
+    assert ranked.start[-1] == len(ranked.mask)
+    for child in range(table.n_nodes):
+        masks = ranked.mask[slice(*ranked.start[child : child + 2])]
+        assert set(masks.tolist()) == set(np.flatnonzero(table.dense[child] > -inf).tolist())
+        scores = table.dense[child, masks].tolist()
+        assert scores == sorted(scores, reverse=True)
+
+
+@every_table
+def test_outside_sets_descend_and_their_tails_add_up(name: str) -> None:
+    table = known(name).table
+    outside = table.outside
+    assert outside.start[0] == 0
+    assert outside.start[-1] == len(outside.score) == len(outside.log_tail)
+    for child in range(table.n_nodes):
+        start, stop = outside.start[child : child + 2]
+        scores = outside.score[start:stop].tolist()
+        assert scores == sorted(scores, reverse=True)
+        for i in range(0, len(scores), 7):
+            tail = log_sum_exp(scores[i:])
+            assert outside.log_tail[start + i] == pytest.approx(tail, rel=0, abs=1e-10)
 
 
 def test_the_derived_tables() -> None:

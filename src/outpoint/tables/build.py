@@ -92,13 +92,12 @@ def check_max_parents(
 def table_bytes(n_nodes: int, n_candidates: int, max_parents: int) -> int:
     """Memory of all tables that samplers read, outside sets excepted.
 
-    Scores, their sums and maxima by mask; sums by mask and member; ranked masks with scores and
-    sums of tails, and ranked masks by member.
+    Scores, their sums and maxima by mask; sums by mask and member; ranked masks, all and by member.
     """
     masks = 2**n_candidates
     ranked = count_subsets(n_candidates, min(max_parents, n_candidates))
     by_member = sum(k * comb(n_candidates, k) for k in range(min(max_parents, n_candidates) + 1))
-    per_node = 3 * 8 * masks + 8 * n_candidates * masks // 2 + 20 * ranked + 4 * by_member
+    per_node = 3 * 8 * masks + 8 * n_candidates * masks // 2 + 4 * ranked + 4 * by_member
     return n_nodes * per_node
 
 
@@ -156,7 +155,7 @@ def score_families(
     return Families(scores, size, needed)
 
 
-def check_n_candidates(n_nodes: int, n_candidates: int, prior: StructurePrior) -> None:
+def check_n_candidates(n_candidates: int, prior: StructurePrior) -> None:
     """Refuse numbers of candidates that cannot be."""
     if n_candidates < 0:
         raise OptionError(f"n_candidates must not be negative, but is {n_candidates}.")
@@ -234,7 +233,7 @@ def build_table(
     if n_candidates is None:
         n_candidates = default_candidates(n, max_parents)
     n_candidates = min(n_candidates, n - 1)
-    check_n_candidates(n, n_candidates, prior)
+    check_n_candidates(n_candidates, prior)
     families = score_families(
         scorer, prior, max_parents=max_parents, is_complete=n_candidates == n - 1, pool=pool
     )

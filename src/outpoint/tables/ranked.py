@@ -1,8 +1,7 @@
 """Parent sets in descending order of score, for drawing one and for sums with few terms.
 
-One flat array for all nodes: the sets of node v stand at ``start[v]..start[v+1]``. ``log_tail``
-is the log sum of a set and all after it within its node, so a scan can stop as soon as what is
-left cannot matter.
+One flat array for all nodes: the sets of node v stand at ``start[v]..start[v+1]``. The log sum of a
+set and all after it within its node lets a scan stop as soon as what is left cannot matter.
 """
 
 from typing import NamedTuple
@@ -14,35 +13,23 @@ from outpoint.kernels import kernel
 from outpoint.tables.logspace import log_add
 
 
-class RankedMasks(NamedTuple):
-    """The finite entries of the dense part, best first."""
-
-    start: NDArray[np.int64]
-    mask: NDArray[np.uint32]
-    score: NDArray[np.float64]
-    log_tail: NDArray[np.float64]
-
-
 class MaskLists(NamedTuple):
-    """Masks in rows, best first, without their scores: there are very many of them."""
+    """Masks in rows, best first; the dense part has their scores."""
 
     start: NDArray[np.int64]
     mask: NDArray[np.uint32]
 
 
-def rank_dense(dense: NDArray[np.float64]) -> RankedMasks:
-    """Sort the dense scores of every node."""
+def rank_dense(dense: NDArray[np.float64]) -> MaskLists:
+    """The masks of every node with a finite score."""
     masks = []
     for scores in dense:
         finite = np.flatnonzero(scores > -np.inf)
         masks.append(finite[np.argsort(-scores[finite], kind="stable")].astype(np.uint32))
-    start = starts(masks)
-    mask = np.concatenate(masks)
-    score = np.concatenate([scores[m] for scores, m in zip(dense, masks, strict=True)])
-    return frozen(RankedMasks(start, mask, score, log_tails(start, score)))
+    return frozen(MaskLists(starts(masks), np.concatenate(masks)))
 
 
-def rank_containing(ranked: RankedMasks, n_candidates: int) -> MaskLists:
+def rank_containing(ranked: MaskLists, n_candidates: int) -> MaskLists:
     """The ranking split up: row ``v * n_candidates + i`` holds v's sets with its i-th candidate."""
     start = starts_from(_count_containing(ranked, n_candidates))
     mask = np.empty(start[-1], dtype=np.uint32)
@@ -76,17 +63,20 @@ def _fill_containing(ranked, n_candidates, free, mask_out):
 
 
 def starts(parts):
+    """Where each part begins, and the last one ends, when they stand one after the other."""
     return starts_from([len(part) for part in parts])
 
 
 def starts_from(counts):
+    """The same from the lengths of the parts."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
-def frozen(ranked):
-    for array in ranked:
+def frozen(arrays):
+    """A tuple of arrays, made read-only."""
+    for array in arrays:
         array.flags.writeable = False
-    return ranked
+    return arrays
 
 
 @kernel

@@ -10,7 +10,7 @@ from outpoint.errors import OptionError
 from outpoint.tables.dense import containing_log_sums, subset_log_sums, subset_maxima
 from outpoint.tables.outside import OutsideSets
 from outpoint.tables.parent_sets import Codes, ParentSets
-from outpoint.tables.ranked import RankedMasks, rank_dense
+from outpoint.tables.ranked import MaskLists, rank_dense
 
 
 class ScoreTable:
@@ -18,8 +18,8 @@ class ScoreTable:
 
     ``candidates[v]`` are the candidate parents of node v and ``dense[v, mask]`` the scores of
     their subsets; all other admissible sets are in ``outside``, but for some that have at most
-    ``lost_mass`` of the posterior together. The derived tables are computed
-    when first asked for, and every array is read-only.
+    ``lost_mass`` of the posterior together. The derived tables are computed when first asked for,
+    and every array is read-only.
     """
 
     def __init__(
@@ -63,19 +63,13 @@ class ScoreTable:
         """The parent sets of a DAG [parent, child]; refuses sets that are not in the table."""
         codes = np.zeros(self.n_nodes, dtype=np.int32)
         for child in range(self.n_nodes):
-            parents = np.flatnonzero(adjacency[:, child])
-            places = np.searchsorted(self.candidates[child], parents)
-            places = np.minimum(places, self.candidates.shape[1] - 1)
-            if np.array_equal(self.candidates[child, places], parents):
-                codes[child] = int((1 << places.astype(np.int64)).sum())
-            else:
-                place = self._outside_place(child, parents)
-                if place is None:
-                    raise OptionError(
-                        f"the start DAG gives {self.names[child]} parents that are not in the "
-                        "table: choose another start."
-                    )
-                codes[child] = ~place
+            code = self._code_of(child, np.flatnonzero(adjacency[:, child]))
+            if code is None:
+                raise OptionError(
+                    f"the start DAG gives {self.names[child]} parents that are not in the "
+                    "table: choose another start."
+                )
+            codes[child] = code
         return codes
 
     def fitted(self, adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -83,19 +77,21 @@ class ScoreTable:
         out = adjacency.copy()
         for child in range(self.n_nodes):
             parents = np.flatnonzero(adjacency[:, child])
-            outer = np.setdiff1d(parents, self.candidates[child])
-            if len(outer) and self._outside_place(child, parents) is None:
-                out[outer, child] = False
+            if self._code_of(child, parents) is None:
+                out[np.setdiff1d(parents, self.candidates[child]), child] = False
         return out
 
-    def _outside_place(self, child: int, parents: NDArray[np.int64]) -> int | None:
-        """The place of a set among the outside sets, if it is there."""
+    def _code_of(self, child: int, parents: NDArray[np.int64]) -> int | None:
+        """The code of a set, its members ascending; None if it is not in the table."""
+        candidates = self.candidates[child]
+        if np.isin(parents, candidates).all():
+            return sum(1 << place for place in np.searchsorted(candidates, parents).tolist())
         start, stop = self.outside.start[child : child + 2]
         width = self.outside.members.shape[1]
         padded = np.full(max(width, len(parents)), -1)
         padded[: len(parents)] = parents
         found = np.flatnonzero((self.outside.members[start:stop] == padded[:width]).all(axis=1))
-        return int(start + found[0]) if len(parents) <= width and len(found) else None
+        return ~int(start + found[0]) if len(parents) <= width and len(found) else None
 
     @cached_property
     def log_sums(self) -> NDArray[np.float64]:
@@ -113,22 +109,16 @@ class ScoreTable:
         return _read_only(containing_log_sums(self.dense))
 
     @cached_property
-    def ranked(self) -> RankedMasks:
+    def ranked(self) -> MaskLists:
         """The candidate subsets of every node, best first."""
         return rank_dense(self.dense)
 
     def log_score(self, child: int, parents: Iterable[int]) -> float:
         """Score of one family, -inf if it is not admissible."""
-        wanted = sorted(set(parents))
-        position = {int(u): i for i, u in enumerate(self.candidates[child])}
-        if all(u in position for u in wanted):
-            return float(self.dense[child, sum(1 << position[u] for u in wanted)])
-        start, stop = self.outside.start[child : child + 2]
-        padded = wanted + [-1] * (self.outside.members.shape[1] - len(wanted))
-        if len(padded) != self.outside.members.shape[1]:
+        code = self._code_of(child, np.array(sorted(set(parents)), dtype=np.int64))
+        if code is None:
             return -np.inf
-        found = np.flatnonzero((self.outside.members[start:stop] == padded).all(axis=1))
-        return float(self.outside.score[start + found[0]]) if len(found) else -np.inf
+        return float(self.dense[child, code] if code >= 0 else self.outside.score[~code])
 
 
 def _read_only(array):

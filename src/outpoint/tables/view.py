@@ -9,17 +9,18 @@ from numpy.typing import NDArray
 
 from outpoint.tables.outside import OutsideSets, no_outside
 from outpoint.tables.penalty import penalty_curves
-from outpoint.tables.ranked import MaskLists, RankedMasks, rank_containing, starts_from
+from outpoint.tables.ranked import MaskLists, rank_containing, starts_from
 from outpoint.tables.table import ScoreTable
 
-PARTS: dict[str, Any] = {"ranked": RankedMasks, "containing": MaskLists, "outside": OutsideSets}
+PARTS: dict[str, Any] = {"ranked": MaskLists, "containing": MaskLists, "outside": OutsideSets}
 
 
 class TableView(NamedTuple):
     """Read-only arrays; ``position[v, u]`` is u's place among the candidates of v, or -1.
 
     ``children[child_start[u]:child_start[u + 1]]`` are the nodes with u among their candidates.
-    ``containing`` ranks the sets of v with its i-th candidate as row ``v * n_candidates + i``.
+    ``ranked`` lists the inside sets of v as row v, best first, ``containing`` those with its i-th
+    candidate as row ``v * n_candidates + i``.
     ``penalty`` is what outside sets lose in tempered replicas, see :mod:`outpoint.tables.penalty`.
     """
 
@@ -30,7 +31,7 @@ class TableView(NamedTuple):
     dense: NDArray[np.float64]
     log_sums: NDArray[np.float64]
     omega: NDArray[np.float64]
-    ranked: RankedMasks
+    ranked: MaskLists
     containing: MaskLists
     outside: OutsideSets
     penalty: NDArray[np.float64]
