@@ -11,8 +11,8 @@ from outpoint.mcmc import ROOM
 from outpoint.mcmc.moves import MOVES
 from outpoint.mcmc.partition import PartitionState
 from outpoint.mcmc.partition_chain import (
-    COLDEST_WITHOUT_REV,
     HOT_BLOCK,
+    LEAST_BLOCK_POWER,
     Plan,
     make_workspace,
     run_partition_chain,
@@ -73,7 +73,7 @@ class Recipe:
                 out += share * move_matrix(target, move, power)
             elif move == "node_gibbs":
                 out += share * placement_matrix(target, power)
-            elif move == "rev" and power >= COLDEST_WITHOUT_REV:
+            elif move == "rev" and power >= LEAST_BLOCK_POWER:
                 on_dags = reversal_matrix(target, list_reversals(target))
                 block = self.block if power == 1.0 else min(self.block, HOT_BLOCK)
                 inside = through_dags(target, np.linalg.matrix_power(on_dags, block))

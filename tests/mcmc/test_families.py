@@ -16,7 +16,7 @@ import pytest
 from outpoint.mcmc.dag import copy_dag, make_dag
 from outpoint.mcmc.moves.families import LEAST_WEIGHT, MOST_NODES, make_families, redraw_families
 from outpoint.mcmc.moves.rev import list_edges, make_reversal
-from outpoint.mcmc.partition_chain import COLDEST_WITHOUT_REV, HOT_FAMILIES, ONE_SHARE
+from outpoint.mcmc.partition_chain import HOT_FAMILIES, LEAST_BLOCK_POWER, ONE_SHARE
 from tests.grids import covering
 from tests.mcmc.held import TOGETHER, HeldTarget, Stepper, chosen_states, held_target
 from tests.mcmc.laws import (
@@ -261,7 +261,7 @@ def test_blocks_of_hot_replicas_are_short_and_then_none():
     for start in range(len(problem.states)):
         counts = stepper.counts(start, TOGETHER, 50, 0.5, 5_000)
         check_counts(counts, short[start], FALSE_ALARM / len(problem.states))
-        counts = stepper.counts(start, TOGETHER, 5, COLDEST_WITHOUT_REV - 0.01, 100)
+        counts = stepper.counts(start, TOGETHER, 5, LEAST_BLOCK_POWER - 0.01, 100)
         assert counts[start] == 100
 
 

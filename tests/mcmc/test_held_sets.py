@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from outpoint.mcmc.partition import make_partition
-from outpoint.mcmc.partition_chain import COLDEST_WITHOUT_REV
+from outpoint.mcmc.partition_chain import LEAST_BLOCK_POWER
 from outpoint.mcmc.replicas import make_ladder, make_replicas
 from outpoint.mcmc.samplers.partition import partition_of
 from outpoint.tables.penalty import outside_penalty
@@ -278,7 +278,7 @@ def test_compiled_reversals_to_any_power(name, block, power):
 def test_reversals_of_hot_replicas_are_short_and_then_none():
     name, problem = "three", held_target("three")
     check_steps(problem, reverse_matrix(name, 0.5, 10), REVERSE, 50, 0.5, 8_000)
-    check_steps(problem, np.eye(len(problem.states)), REVERSE, 5, COLDEST_WITHOUT_REV - 0.01, 500)
+    check_steps(problem, np.eye(len(problem.states)), REVERSE, 5, LEAST_BLOCK_POWER - 0.01, 500)
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -39,7 +39,7 @@ def test_tuning_rounds_of_known_warm_ups():
     assert tuning_steps(639, 20) == [639]
     assert tuning_steps(20, 20) == [20]
     assert tuning_steps(0, 20) == []
-    assert tuning_steps(100, 5, first=2) == [10, 30, 100]
+    assert tuning_steps(800, 5) == [80, 240, 800]
 
 
 @pytest.mark.parametrize("n_warmup", [0, 20, 300, 320, 340, 5000, 5020, 1_000_000])

@@ -1,11 +1,15 @@
 """DAGs as the state of a chain: parent lists, local scores, layers."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import inlined, kernel
+from outpoint.tables.view import TableView
+
+EXCLUDED = np.int64(-(1 << 40))
+"""Code of a parent set that is neither inside nor in the list of outside sets."""
 
 
 class DagState(NamedTuple):
@@ -51,8 +55,11 @@ def set_parents(view, dag, node, code):
     dag.code[node] = code
 
 
-EXCLUDED = np.int64(-(1 << 40))
-"""Stands for a parent set that is neither inside nor in the list of outside sets."""
+@inlined
+def set_dag(view, dag, codes):
+    """Give all nodes the parents with these codes."""
+    for node in range(codes.size):
+        set_parents(view, dag, node, np.int64(codes[node]))
 
 
 @inlined
@@ -96,6 +103,28 @@ def code_score(view, node, code):
     if code >= 0:
         return view.dense[node, code]
     return -np.inf if code == EXCLUDED else view.outside.score[~code]
+
+
+def total_score(view: TableView, codes: NDArray[Any]) -> float:
+    """The log score of the DAG with these parent sets, which must exist."""
+    return float(_total_score(view, codes.astype(np.int64)))
+
+
+@kernel
+def _total_score(view, codes):
+    total = 0.0
+    for node in range(codes.size):
+        total += code_score(view, node, codes[node])
+    return total
+
+
+@inlined
+def dag_score(dag):
+    """The log score of a DAG, from the scores of its nodes."""
+    total = 0.0
+    for node in range(dag.log_score.size):
+        total += dag.log_score[node]
+    return total
 
 
 @inlined

@@ -24,6 +24,9 @@ from outpoint.arrays import Floats
 FIRST_REPLICAS = 8
 """Where tuning begins: if these are too few, the measured barrier doubles them at most."""
 
+FIRST_SWEEPS = 16
+"""Sweeps of the first tuning round."""
+
 MOST_REPLICAS = 200
 LEAST_REJECTION = 1e-3
 """Keeps powers apart between which every swap was accepted."""
@@ -39,18 +42,18 @@ def first_powers(hottest: float) -> Floats:
     return np.append(np.geomspace(1.0, 0.01, FIRST_REPLICAS - 1), 0.0)
 
 
-def tuning_rounds(sweep: int, first: int = 16) -> Iterator[int]:
+def tuning_rounds(sweep: int) -> Iterator[int]:
     """Ends of the tuning rounds of an endless warm-up: each is twice as long as the one before."""
-    length = end = first * sweep
+    length = end = FIRST_SWEEPS * sweep
     while True:
         yield end
         length *= 2
         end += length
 
 
-def tuning_steps(n_warmup: int, sweep: int, first: int = 16) -> list[int]:
+def tuning_steps(n_warmup: int, sweep: int) -> list[int]:
     """Ends of the tuning rounds of a warm-up, of which the last one is the longest."""
-    ends = takewhile(lambda end: 2 * end <= n_warmup, tuning_rounds(sweep, first))
+    ends = takewhile(lambda end: 2 * end <= n_warmup, tuning_rounds(sweep))
     return [*ends, n_warmup] if n_warmup else []
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import inlined, kernel
-from outpoint.mcmc.dag import set_parents
+from outpoint.mcmc.dag import find_layers, set_parents
 from outpoint.mcmc.sums import INSIDE, log_tau, sample_meeting
 
 
@@ -90,6 +90,22 @@ def layers_to_partition(layer, n_layers, state):
 
 
 @inlined
+def dag_to_partition(view, dag, state):
+    """Make ``state`` the partition of a DAG, scored; outside sets are held."""
+    n_layers = find_layers(dag, state.layer)
+    layers_to_partition(state.layer, n_layers, state)
+    hold_outside(dag, state)
+    score_partition(view, state)
+
+
+@inlined
+def hold_outside(dag, state):
+    """Let nodes with outside sets hold them."""
+    for node in range(state.held.size):
+        state.held[node] = ~dag.code[node] if dag.code[node] < 0 else INSIDE
+
+
+@inlined
 def score_nodes(view, state, first, last):
     """Score the nodes at places ``first..last`` of the order; return the change of their sum."""
     change = 0.0
@@ -105,6 +121,12 @@ def score_nodes(view, state, first, last):
 def score_partition(view, state):
     """Score all nodes; return the log weight of the partition."""
     score_nodes(view, state, 0, state.order.size)
+    return log_posterior_weight(state)
+
+
+@inlined
+def log_posterior_weight(state):
+    """The log posterior weight of a scored partition."""
     total = 0.0
     for node in range(state.log_tau.size):
         total += state.log_tau[node]

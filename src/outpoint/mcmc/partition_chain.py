@@ -30,7 +30,10 @@ from outpoint.mcmc.moves.rev import Reversal, list_edges, make_reversal, reverse
 from outpoint.mcmc.partition import (
     PartitionState,
     copy_partition,
+    dag_to_partition,
+    hold_outside,
     layers_to_partition,
+    log_posterior_weight,
     make_partition,
     sample_dag,
     score_changed,
@@ -44,7 +47,6 @@ from outpoint.mcmc.replicas import (
     replica_state,
     swap_replicas,
 )
-from outpoint.mcmc.sums import INSIDE
 from outpoint.mcmc.trace import add_edges_given_partition, record_dag, remember_best
 from outpoint.tables.view import TableView, inside_only, most_parents
 
@@ -55,7 +57,7 @@ HOT_FAMILIES = 3
 ONE_SHARE = 0.5
 """Redraws of one node's parents among all, where there are outside sets."""
 
-COLDEST_WITHOUT_REV = 0.15
+LEAST_BLOCK_POWER = 0.15
 """Below this power blocks of steps on DAGs are hardly ever accepted, and not tried."""
 
 
@@ -154,10 +156,7 @@ def _record(view, state, work, plan, trace, step, rng):
         add_edges_given_partition(trace, view, state)
     if step % plan.thin == 0:
         sample_dag(view, state, rng, work.dag)
-        total = 0.0
-        for node in range(state.log_tau.size):
-            total += state.log_tau[node]
-        record_dag(trace, work.dag, total)
+        record_dag(trace, work.dag, log_posterior_weight(state))
 
 
 @inlined
@@ -219,10 +218,9 @@ def reverse_edges(view, state, work, block, full_share, power, is_cold, trace, r
     Hot replicas take short blocks, as long ones end near the posterior and would be refused.
     """
     view, state, work, trace = borrowed(view), borrowed(state), borrowed(work), borrowed(trace)
-    if power < COLDEST_WITHOUT_REV:
+    if power < LEAST_BLOCK_POWER:
         return
-    sample_dag(view, state, rng, work.dag)
-    list_edges(work.dag, work.reversal)
+    _sample_listed_dag(view, state, work, rng)
     n_tries = block if is_cold else min(block, HOT_BLOCK)
     n_accepted = 0
     for _ in range(n_tries):
@@ -231,19 +229,7 @@ def reverse_edges(view, state, work, block, full_share, power, is_cold, trace, r
             n_accepted += 1
             if is_cold:
                 remember_best(trace, work.dag)
-    if is_cold:
-        trace.attempts[REV] += n_tries
-        trace.accepted[REV] += n_accepted
-    if n_accepted > 0:
-        _return_to_partitions(view, state, work, power, is_cold, rng)
-
-
-@inlined
-def _return_to_partitions(view, state, work, power, is_cold, rng):
-    """Go on from the partition of the DAG that a block has led to, if that is accepted."""
-    _set_partition(view, work.dag, work.proposal)
-    if is_cold or accepts(log_gain(view, state, work.proposal, power, 1.0), 0.0, rng):
-        copy_partition(work.proposal, state)
+    _end_block(view, state, work, REV, n_tries, n_accepted, power, is_cold, trace, rng)
 
 
 @kernel
@@ -254,10 +240,9 @@ def redraw_together(view, state, work, block, power, is_cold, trace, rng):
     from all sets. Such a block is accepted like one of reversals.
     """
     view, state, work, trace = borrowed(view), borrowed(state), borrowed(work), borrowed(trace)
-    if power < COLDEST_WITHOUT_REV:
+    if power < LEAST_BLOCK_POWER:
         return
-    sample_dag(view, state, rng, work.dag)
-    list_edges(work.dag, work.reversal)
+    _sample_listed_dag(view, state, work, rng)
     n_tries = block if is_cold else min(block, HOT_FAMILIES)
     n_changed = 0
     for _ in range(n_tries):
@@ -270,23 +255,37 @@ def redraw_together(view, state, work, block, power, is_cold, trace, rng):
             n_changed += 1
             if is_cold:
                 remember_best(trace, work.dag)
+    _end_block(view, state, work, FAMILIES, n_tries, n_changed, power, is_cold, trace, rng)
+
+
+@inlined
+def _end_block(view, state, work, move, n_tries, n_changed, power, is_cold, trace, rng):
+    """Count a block of steps on DAGs, and go on from where it has led to, if that is accepted."""
     if is_cold:
-        trace.attempts[FAMILIES] += n_tries
-        trace.accepted[FAMILIES] += n_changed
+        trace.attempts[move] += n_tries
+        trace.accepted[move] += n_changed
     if n_changed > 0:
-        _return_to_partitions(view, state, work, power, is_cold, rng)
+        dag_to_partition(view, work.dag, work.proposal)
+        if is_cold or accepts(log_gain(view, state, work.proposal, power, 1.0), 0.0, rng):
+            copy_partition(work.proposal, state)
+
+
+@inlined
+def _sample_listed_dag(view, state, work, rng):
+    """Draw a DAG from the partition, and list its edges."""
+    sample_dag(view, state, rng, work.dag)
+    list_edges(work.dag, work.reversal)
 
 
 @kernel
 def redraw_parents(view, state, work, rng):
     """Draw a DAG, one node's parents anew, and return to partitions; returns whether it changed."""
     view, state, work = borrowed(view), borrowed(state), borrowed(work)
-    sample_dag(view, state, rng, work.dag)
-    list_edges(work.dag, work.reversal)
+    _sample_listed_dag(view, state, work, rng)
     node = int(rng.random() * state.order.size)
     if not resample_parents(view, work.dag, work.reversal, node, rng):
         return False
-    _set_partition(view, work.dag, state)
+    dag_to_partition(view, work.dag, state)
     return True
 
 
@@ -327,22 +326,6 @@ def cross_over(view, replicas, power, upper, n_tries, work, rng):
 @inlined
 def _gain(view, dag, old, state, power):
     """Score ``state``, which has the layers of ``dag``; returns its gain over ``old``."""
-    _hold_outside(dag, state)
+    hold_outside(dag, state)
     score_changed(view, old, state)
     return log_gain(view, old, state, power, 1.0)
-
-
-@inlined
-def _set_partition(view, dag, state):
-    """Make ``state`` the partition of a DAG, scored; outside sets are held."""
-    n_layers = find_layers(dag, state.layer)
-    layers_to_partition(state.layer, n_layers, state)
-    _hold_outside(dag, state)
-    score_partition(view, state)
-
-
-@inlined
-def _hold_outside(dag, state):
-    """Let nodes with outside sets hold them."""
-    for node in range(state.held.size):
-        state.held[node] = ~dag.code[node] if dag.code[node] < 0 else INSIDE

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from outpoint.errors import require
 from outpoint.kernels import kernel
-from outpoint.mcmc.dag import code_score, find_layers, make_dag, set_parents
+from outpoint.mcmc.dag import find_layers, make_dag, set_dag, total_score
 from outpoint.mcmc.partition import PartitionState
 from outpoint.mcmc.replicas import COMING_DOWN, NOWHERE, Ladder, Replicas
 from outpoint.mcmc.sums import INSIDE, log_tau
@@ -159,27 +159,13 @@ def _is_power_of_two(number: int) -> bool:
     return number >= 1 and number & (number - 1) == 0
 
 
-def total_score(view: TableView, codes: NDArray[Any]) -> float:
-    """The log score of a DAG whose parent sets exist."""
-    return float(_total_score(view, codes.astype(np.int64)))
-
-
-@kernel
-def _total_score(view, codes):
-    total = 0.0
-    for node in range(codes.size):
-        total += code_score(view, node, codes[node])
-    return total
-
-
 @kernel
 def _are_acyclic(view, codes, max_parents):
     n = codes.shape[1]
     dag = make_dag(n, max_parents)
     layer = np.empty(n, dtype=np.int64)
     for d in range(codes.shape[0]):
-        for node in range(n):
-            set_parents(view, dag, node, codes[d, node])
+        set_dag(view, dag, codes[d])
         if find_layers(dag, layer) < 0:
             return False
     return True

@@ -17,9 +17,11 @@ from outpoint.mcmc.dag import (
     changed_code,
     code_score,
     copy_dag,
+    dag_score,
     find_layers,
     has_parent,
     make_dag,
+    set_dag,
     set_parents,
 )
 from outpoint.mcmc.metropolis import log_uniform
@@ -77,8 +79,7 @@ def make_structure_chain(n_nodes: int, most_parents: int) -> StructureState:
 @kernel
 def start_structure_chain(view, chain, codes, max_parents, with_reversals):
     """Put the chain at the DAG with these parent sets."""
-    for node in range(codes.size):
-        set_parents(view, chain.dag, node, np.int64(codes[node]))
+    set_dag(view, chain.dag, codes)
     chain.n_neighbours[0] = _count(chain.dag, chain.near, max_parents, with_reversals)
 
 
@@ -116,10 +117,7 @@ def run_structure_chain(
             if step % edge_thin == 0:
                 add_edges_of_dag(trace, view, chain.dag)
             if step % thin == 0:
-                total = 0.0
-                for node in range(chain.dag.log_score.size):
-                    total += chain.dag.log_score[node]
-                record_dag(trace, chain.dag, total)
+                record_dag(trace, chain.dag, dag_score(chain.dag))
 
 
 @inlined

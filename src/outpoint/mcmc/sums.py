@@ -62,16 +62,19 @@ def log_inside(view, node, layer, level):
 
 
 @inlined
-def fits(view, place, layer, level):
-    """Whether an outside set lies before ``level`` and meets the layer right before it."""
+def highest_layer(view, place, layer, excepted):
+    """The last layer that an outside set reaches, one node excepted (-1: none); -1 without members.
+
+    It fits at the level right after that.
+    """
     highest = -1
     for k in range(view.outside.members.shape[1]):
         u = view.outside.members[place, k]
         if u < 0:
             break
-        if layer[u] > highest:
-            highest = layer[u]
-    return highest == level - 1
+        if u != excepted:
+            highest = max(highest, layer[u])
+    return highest
 
 
 @inlined
@@ -79,7 +82,8 @@ def log_tau(view, node, layer, level, held):
     """The log weight of ``node`` in a partition: of the inside sets, or of the set it holds."""
     if held == INSIDE:
         return log_inside(view, node, layer, level)
-    return view.outside.score[held] if fits(view, held, layer, level) else -np.inf
+    is_fitting = highest_layer(view, held, layer, -1) == level - 1
+    return view.outside.score[held] if is_fitting else -np.inf
 
 
 @inlined

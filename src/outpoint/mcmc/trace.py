@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import inlined, kernel
+from outpoint.mcmc.dag import dag_score
 from outpoint.mcmc.moves import MOVES
 from outpoint.mcmc.sums import INSIDE, allowed_mask, log_meeting, previous_mask
 
@@ -121,11 +122,9 @@ def record_dag(trace, dag, log_weight):
     """Keep a draw, if there is room, and remember the best DAG."""
     draw = trace.n_draws[0]
     if draw < trace.log_score.size:
-        total = 0.0
         for node in range(dag.code.size):
             trace.codes[draw, node] = dag.code[node]
-            total += dag.log_score[node]
-        trace.log_score[draw] = total
+        trace.log_score[draw] = dag_score(dag)
         trace.log_weight[draw] = log_weight
         trace.n_draws[0] = draw + 1
     remember_best(trace, dag)
@@ -134,9 +133,7 @@ def record_dag(trace, dag, log_weight):
 @inlined
 def remember_best(trace, dag):
     """Keep the DAG if no better one has been seen."""
-    total = 0.0
-    for node in range(dag.code.size):
-        total += dag.log_score[node]
+    total = dag_score(dag)
     if total > trace.best_log_score[0]:
         trace.best_log_score[0] = total
         for node in range(dag.code.size):

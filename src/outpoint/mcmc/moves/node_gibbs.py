@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.mcmc.moves.relocation import relocate
 from outpoint.mcmc.partition import PartitionState, copy_layers, make_partition
-from outpoint.mcmc.sums import INSIDE, log_meeting
+from outpoint.mcmc.sums import INSIDE, highest_layer, log_meeting
 from outpoint.tables.bits import skip_bit
 from outpoint.tables.logspace import log_add
 
@@ -33,8 +33,8 @@ class Placement(NamedTuple):
     """Scratch space: nodes that can have v as a parent, with their sums; sums by layer.
 
     ``rest[u]`` is the layer of u when v is taken out, and beyond all layers for v itself.
-    ``own`` are the sums of v itself by layer, ``log_own`` their logs to the power of the replica,
-    ``own_mask[l]`` its candidates in layer l; ``moved`` is the partition with v put back.
+    ``own`` are the log sums of v itself by layer, ``log_own`` its log weights at the power of the
+    replica, ``own_mask[l]`` its candidates in layer l; ``moved`` is the partition with v put back.
     """
 
     moved: PartitionState
@@ -81,7 +81,7 @@ def place_node(view, state, node, power, scratch, rng):
         for level in range(n_layers + 1):
             own[level] = -np.inf
         place = state.held[node]
-        own[highest_rest(view, scratch.rest, place, node) + 1] = view.outside.score[place]
+        own[highest_layer(view, place, scratch.rest, node) + 1] = view.outside.score[place]
     for level in range(n_layers + 1):
         log_own[level] = power * own[level] if own[level] > -np.inf else -np.inf
     target, is_new = draw_place(n_layers, power, scratch, rng)
@@ -231,24 +231,11 @@ def _holds(view, place, node):
 
 
 @inlined
-def highest_rest(view, rest, place, node):
-    """The last layer that a held set reaches, ``node`` excepted; -1 if it has no other member."""
-    highest = -1
-    for k in range(view.outside.members.shape[1]):
-        u = view.outside.members[place, k]
-        if u < 0:
-            break
-        if u != node:
-            highest = max(highest, rest[u])
-    return highest
-
-
-@inlined
 def _sum_held(view, state, node, u, scratch):
     """The four weights of ``u``, which holds a set with ``node``."""
     score = view.outside.score[state.held[u]]
     level = scratch.rest[u]
-    highest = highest_rest(view, scratch.rest, state.held[u], node)
+    highest = highest_layer(view, state.held[u], scratch.rest, node)
     before = score if highest < level else -np.inf
     scratch.by_node[ABSENT, u] = -np.inf
     scratch.by_node[EARLY, u] = score if highest == level - 1 and level > 0 else -np.inf
@@ -298,7 +285,10 @@ def _add_up(n_layers, scratch):
 
 @inlined
 def draw_place(n_layers, power, scratch, rng):
-    """Draw (target, is_new) as in ``relocate``: by the weights to the ``power``, times the own."""
+    """Draw (target, is_new) as in ``relocate``: by the weights to the ``power``, times the own.
+
+    What is left in ``log_weight`` are weights, no longer their logs.
+    """
     log_weight, log_own = scratch.log_weight, scratch.log_own
     best = -np.inf
     for i in range(2 * n_layers + 1):

@@ -11,14 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import borrowed, inlined, kernel
-from outpoint.mcmc.moves.node_gibbs import (
-    draw_place,
-    highest_rest,
-    move_node,
-    sum_own,
-    weigh_rest,
-)
-from outpoint.mcmc.sums import INSIDE
+from outpoint.mcmc.moves.node_gibbs import draw_place, move_node, sum_own, weigh_rest
+from outpoint.mcmc.sums import INSIDE, highest_layer
 from outpoint.tables.logspace import LOG_EPSILON
 from outpoint.tables.penalty import outside_penalty
 
@@ -56,7 +50,7 @@ def redraw_node(view, state, node, power, scratch, redraw, rng):
     redraw = borrowed(redraw)
     n_layers, gone, n_concerned = weigh_rest(view, state, node, scratch)
     sum_own(view, node, n_layers, scratch)
-    log_rest, log_total = _sum_places(n_layers, power, scratch)
+    log_rest, log_total = _bound_places(n_layers, power, scratch)
     n_sets = _weigh_outside(view, scratch.rest, node, power, n_layers, log_total - log_rest, redraw)
     for level in range(n_layers + 1):
         inside = scratch.own[level]
@@ -78,8 +72,11 @@ def redraw_node(view, state, node, power, scratch, redraw, rng):
 
 
 @inlined
-def _sum_places(n_layers, power, scratch):
-    """Log sums over all places: of the weights of the rest, and of these times the inside sums."""
+def _bound_places(n_layers, power, scratch):
+    """Bounds on log sums over all places, to the power.
+
+    From above that of the weights of the rest, from below that of these times the inside sums.
+    """
     log_weight, own = scratch.log_weight, scratch.own
     top_rest = top_total = -np.inf
     for i in range(2 * n_layers + 1):
@@ -87,7 +84,7 @@ def _sum_places(n_layers, power, scratch):
             top_rest = max(top_rest, power * log_weight[i])
             if own[i // 2] > -np.inf:
                 top_total = max(top_total, power * (log_weight[i] + own[i // 2]))
-    # A sum of k terms lies between its largest term and k times that: enough for a bound.
+    # A sum of k terms lies between its largest term and k times that.
     return top_rest + np.log(2.0 * n_layers + 1.0), top_total
 
 
@@ -107,7 +104,7 @@ def _weigh_outside(view, rest, node, power, n_layers, log_margin, redraw):
         is_look = (place - first) % LOOKS == 0
         if is_look and log_own + np.log(last - place) < log_margin + LOG_EPSILON:
             return place - first
-        level = highest_rest(view, rest, place, node) + 1
+        level = highest_layer(view, place, rest, node) + 1
         if redraw.by_level[level] == 0.0:  # sets are ranked: the first of a level is its best
             redraw.log_best[level] = log_own
         weight = np.exp(log_own - redraw.log_best[level])

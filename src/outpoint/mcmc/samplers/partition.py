@@ -9,19 +9,13 @@ from numpy.typing import NDArray
 from outpoint.kernels import kernel
 from outpoint.mcmc import mixes
 from outpoint.mcmc.chain import SWEEP, Chain, flatten
-from outpoint.mcmc.dag import find_layers, make_dag, set_parents
-from outpoint.mcmc.partition import (
-    PartitionState,
-    layers_to_partition,
-    make_partition,
-    score_partition,
-)
+from outpoint.mcmc.dag import make_dag, set_dag
+from outpoint.mcmc.partition import PartitionState, dag_to_partition, make_partition
 from outpoint.mcmc.partition_chain import Plan, make_workspace, run_partition_chain
 from outpoint.mcmc.replicas import make_ladder, make_replicas
 from outpoint.mcmc.restoring import check_ladder, check_replicas
 from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.settings import Settings
-from outpoint.mcmc.sums import INSIDE
 from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView, most_parents
 
@@ -121,14 +115,8 @@ def partition_of(view: TableView, codes: Codes) -> PartitionState:
 
 @kernel
 def _set_partition(view, codes, dag, state):
-    n = codes.size
-    for node in range(n):
-        set_parents(view, dag, node, np.int64(codes[node]))
-        state.held[node] = ~np.int64(codes[node]) if codes[node] < 0 else INSIDE
-    layer = np.empty(n, dtype=np.int64)
-    n_layers = find_layers(dag, layer)
-    layers_to_partition(layer, n_layers, state)
-    score_partition(view, state)
+    set_dag(view, dag, codes)
+    dag_to_partition(view, dag, state)
 
 
 PARTITION = Sampler(

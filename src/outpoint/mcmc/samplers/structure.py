@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from outpoint.errors import require
 from outpoint.mcmc import mixes
 from outpoint.mcmc.chain import Chain
-from outpoint.mcmc.restoring import check_codes, total_score
+from outpoint.mcmc.dag import total_score
+from outpoint.mcmc.restoring import check_codes
 from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.settings import Settings
 from outpoint.mcmc.structure_chain import (

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from outpoint.errors import require
 from outpoint.graphs.counting import partition_size_law
 from outpoint.mcmc.chain import SWEEP
+from outpoint.mcmc.dag import total_score
 from outpoint.mcmc.ladder import (
     MOST_REPLICAS,
     first_powers,
@@ -27,7 +28,6 @@ from outpoint.mcmc.ladder import (
 from outpoint.mcmc.moves import REV
 from outpoint.mcmc.partition_chain import Plan
 from outpoint.mcmc.replicas import Ladder, choose_replicas, make_ladder, set_state
-from outpoint.mcmc.restoring import total_score
 from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.samplers.partition import PartitionChain, partition_of
 from outpoint.mcmc.settings import Settings
@@ -39,7 +39,6 @@ FIRST_BLOCK = 40
 
 ACCEPTED_PER_NODE = 0.5
 """Reversals that a tuned block should see accepted, per node."""
-
 
 LONGEST_BLOCK = 20
 """Most reversals in a tuned block, per node."""
