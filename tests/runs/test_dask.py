@@ -402,6 +402,21 @@ def test_two_custom_scores_in_one_directory(engine: dict[str, Any], tmp_path: Pa
         assert same_draws(threads, learn("partition", tmp_path / "run", **options, **engine))
 
 
+def test_tables_with_other_outside_sets_have_other_names() -> None:
+    """One candidate each: with a higher limit on parents all that changes are the outside sets."""
+    data = op.datasets.asia()
+    scorer, prior = op.BDeu().bind(data), build_prior(data.names)
+    one, other = (
+        view_table(build_table(data.names, scorer, prior, max_parents=k, n_candidates=1))
+        for k in (2, 3)
+    )
+    np.testing.assert_array_equal(one.dense, other.dense)
+    np.testing.assert_array_equal(one.candidates, other.candidates)
+    assert len(one.outside.score) != len(other.outside.score)
+    assert teams._digest(one) != teams._digest(other)
+    assert teams._digest(one) == teams._digest(one._replace(dense=one.dense.copy()))
+
+
 def test_views_on_disk(tmp_path: Path) -> None:
     data = op.datasets.asia()
     table = build_table(data.names, op.BDeu().bind(data), build_prior(data.names), max_parents=2)

@@ -25,7 +25,7 @@ from outpoint.runs.record import ChainRecord
 from outpoint.runs.runner import ChainRunner
 from outpoint.tables.view import TableView, open_view, save_view
 
-PATIENCE = 10.0
+ENDING = 10.0
 """Seconds that tasks have to end when they are told to."""
 
 
@@ -201,7 +201,7 @@ class WorkerTeam:
         if not all(future.done() for future in self._futures):
             with suppress(OSError):
                 self._directory.stop.touch()
-            wait_for(self._futures, timeout=PATIENCE)
+            wait_for(self._futures, timeout=ENDING)
         for future in self._futures:
             future.cancel()
 
@@ -242,8 +242,11 @@ def _load_runner(
 
 
 def _digest(view: TableView) -> str:
-    """The name of a table by its content: a worker may remember the table of another."""
+    """The name of a table by its content: a worker may remember another table from this place.
+
+    Everything else in the view follows from these arrays.
+    """
     digest = hashlib.sha256()
-    for array in (view.candidates, view.dense, *view.ranked):
+    for array in (view.candidates, view.dense, *view.outside):
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()[:16]
