@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from outpoint.errors import OptionError
+from outpoint.exact.best import log_scores_of
 from tests.exact import problems
 
 EDGE_PRIOR = np.random.default_rng(8).uniform(0.05, 0.95, (5, 5))
@@ -65,7 +66,7 @@ def test_best_dag_is_a_dag_with_the_best_score(name):
     is_best = (reference.adjacencies == exact.best_adjacency).all(axis=(1, 2))
     assert is_best.sum() == 1
     assert reference.log_weights[is_best][0] == pytest.approx(reference.best_log_score, rel=1e-13)
-    scored = exact.log_scores_of(exact.best_adjacency[None])[0]
+    scored = log_scores_of(exact.table, exact.best_adjacency[None])[0]
     assert scored == pytest.approx(exact.best_log_score, rel=1e-13)
 
 

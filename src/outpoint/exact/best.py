@@ -29,7 +29,7 @@ def find_optima(
     if log_score > -np.inf:
         for _ in range(n_tries):
             dag = _trace_back(table, best, rng)
-            if _log_score(table, dag) >= log_score - tie_tolerance(log_score):
+            if log_scores_of(table, dag[None])[0] >= log_score - tie_tolerance(log_score):
                 found.setdefault(dag.tobytes(), dag)
     return list(found.values()), log_score
 
@@ -63,12 +63,14 @@ def _trace_back(table: ScoreTable, best: Floats, rng: np.random.Generator | None
     return adjacency
 
 
-def _log_score(table: ScoreTable, adjacency: Booleans) -> float:
-    candidates = table.candidates
-    bits = 1 << np.arange(candidates.shape[1])
-    return float(
-        sum(table.dense[v, int(adjacency[candidates[v], v] @ bits)] for v in range(table.n_nodes))
-    )
+def log_scores_of(table: ScoreTable, dags: Booleans) -> Floats:
+    """Log scores of adjacency matrices (draw, parent, child), from a complete table."""
+    total = np.zeros(len(dags))
+    for child in range(table.n_nodes):
+        candidates = table.candidates[child]
+        masks = dags[:, candidates, child] @ (1 << np.arange(len(candidates)))
+        total += table.dense[child, masks]
+    return total
 
 
 @kernel

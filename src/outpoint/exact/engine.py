@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError, OutpointError
-from outpoint.exact.best import find_best
+from outpoint.exact.best import find_best, log_scores_of
 from outpoint.exact.downward import sum_downward
 from outpoint.exact.draws import sample_dags
 from outpoint.exact.grid import scale_by_best_orders
@@ -74,16 +74,7 @@ class ExactSolution:
     def draw(self, n_draws: int, seed: int) -> tuple[Booleans, Floats]:
         """Independent draws and their log scores; the same seed gives the same draws."""
         dags = self.sample(n_draws, np.random.default_rng(seed))
-        return dags, self.log_scores_of(dags)
-
-    def log_scores_of(self, dags: Booleans) -> Floats:
-        """Log scores of adjacency matrices (draw, parent, child)."""
-        total = np.zeros(len(dags))
-        for child in range(self.table.n_nodes):
-            candidates = self.table.candidates[child]
-            masks = dags[:, candidates, child] @ (1 << np.arange(len(candidates)))
-            total += self.table.dense[child, masks]
-        return total
+        return dags, log_scores_of(self.table, dags)
 
 
 def solve(table: ScoreTable, progress: FractionCallback | None = None) -> ExactSolution:
