@@ -21,7 +21,7 @@ ONLY_SAMPLED = (
     *("chains", *STOPS, PLANNED, "warmup", "draws"),
     *("edge_reversals", "start", "n_candidates", "candidates"),
 )
-"""Options without a meaning for exact sums, but for ``moves``, which these refuse."""
+"""Options that exact sums do not use; ``moves``, which they refuse, is not among them."""
 
 ALWAYS = ("allow_degenerate",)
 """Options that decide every result and stand nowhere else in the record of a run."""

@@ -144,7 +144,8 @@ def learn(
         Beyond 20 variables sums over parent sets are tabulated for so many candidate parents of
         each node (10 by default; up to 20 variables all nodes are), found by searches and pilot
         chains, or beginning with a list for each variable. Sets outside the candidates are sampled
-        as well: the choice affects how fast chains mix, not what they sample.
+        as well, within the limit that ``max_parents`` describes: up to the sizes that are all
+        scored, the choice affects how fast chains mix, not what they sample.
     structure_prior
         ``"uniform"`` over DAGs, or ``"fair"``: the same weight for each number of parents.
     knowledge

@@ -1,10 +1,11 @@
 """Which candidate parents to sample with, beyond the sizes where all nodes can be candidates.
 
-Chains are exact for all parent sets whatever the candidates, but they mix well only if sets that
-leave the candidates are rare. Candidates therefore come from the best DAGs of independent searches
-over all sets, filled up by the scores, and are then put to the test: short pilot chains show which
-edges from outside are used, and these become candidates, too, until nothing worth it is left
-outside. From then on the choice is frozen.
+Chains draw from all parent sets of the table, those that leave the candidates too, but they mix
+well only if these are rare. (Of sets that are too large to be all scored one by one, the table has
+those with at most one member outside; see :mod:`outpoint.tables.outside`.) Candidates therefore
+come from the best DAGs of independent searches over all sets, filled up by the scores, and are then
+put to the test: short pilot chains show which edges from outside are used, and these become
+candidates, too, until nothing worth it is left outside. From then on the choice is frozen.
 """
 
 from collections.abc import Mapping, Sequence
@@ -74,7 +75,7 @@ class Narrowed(NamedTuple):
     """A table over the chosen candidates, the best DAG of the searches, and how deep ladders go.
 
     ``starts`` are good DAGs for replicas to begin at, found independently, the best one first;
-    ``start`` is where the first chain of a run that is continued began.
+    ``start`` is where the first chain of a run that is continued began: it needs no ``best``.
     """
 
     table: ScoreTable

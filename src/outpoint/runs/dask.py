@@ -32,7 +32,7 @@ PAUSE = 0.5
 """Seconds between two looks at the cluster."""
 
 CLOSING = 2.0
-"""Seconds to say goodbye."""
+"""Seconds that a client has to close its connection."""
 
 LOGGERS = ("distributed", "tornado", "asyncio")
 HERE = "127.0.0.1"

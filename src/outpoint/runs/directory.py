@@ -110,7 +110,7 @@ class RunDirectory:
     @property
     def has_checkpoint(self) -> bool:
         """Whether there is something to continue."""
-        return os.path.isdir(self.path / CHECKPOINT)  # Path.is_dir fails on endless names
+        return os.path.isdir(self.checkpoint)  # Path.is_dir fails on endless names
 
     def check(self, *, overwrite: bool, resume: bool) -> None:
         """Refuse, before any work is done, a place where the run cannot be written."""
@@ -219,10 +219,10 @@ class RunDirectory:
             return
         self._refuse_foreign()
         try:
-            if (self.path / CHECKPOINT).is_symlink():
-                (self.path / CHECKPOINT).unlink()  # where it leads to is not ours
+            if self.checkpoint.is_symlink():
+                self.checkpoint.unlink()  # where it leads to is not ours
             else:
-                (self.path / CHECKPOINT).rename(self.path / DISCARDED)
+                self.checkpoint.rename(self.path / DISCARDED)
                 self._remove_left_overs()
         except OSError as error:
             raise OptionError(self.failure(error)) from None

@@ -48,7 +48,7 @@ class MemoryDraws:
 
 
 class FileDraws:
-    """Draws in the file that ``place`` names for ``thin``; what was added last is in memory."""
+    """Draws in the file that ``place`` names for ``thin``; ``flush`` brings them to the disk."""
 
     def __init__(self, place: Callable[[int], Path], n_nodes: int, thin: int) -> None:
         self._place = place

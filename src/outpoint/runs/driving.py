@@ -21,8 +21,8 @@ FIRST_ROUND = 20 * SWEEP
 LEAST_DRAWS = 8
 """A run that is limited by time goes on until each chain has kept this many DAGs."""
 
-WARMUP_SHARE = 4
-"""Where time is limited, warming up may take one part in so many of it."""
+WARMUP_SHARE = 0.25
+"""Where time is limited, warming up may take this share of it."""
 
 CHECK_GROWTH = 1.25
 """Convergence is looked at again when the chains are this much longer."""
@@ -108,7 +108,7 @@ def _ends_warm_up(budget: Budget, n_warmup: int, step: int, seconds: float, rate
     if budget.seconds is None or 0.0 in (seconds, rate) or step not in ends:
         return False
     next_end = min(end for end in (*ends, n_warmup) if end > step)
-    return seconds + (next_end - step) / rate > budget.seconds / WARMUP_SHARE
+    return seconds + (next_end - step) / rate > WARMUP_SHARE * budget.seconds
 
 
 class _Clock:

@@ -13,7 +13,7 @@ from outpoint.mcmc.moves import MOVES
 from outpoint.mcmc.replicas import Ladder
 from outpoint.mcmc.trace import EDGE_ROWS, OUTSIDE_ROWS, KeptDags
 
-DISCARDED = 4
+BEGINNING = 4
 """One part in so many is left out at the beginning of a chain whose length nobody knew before."""
 
 
@@ -85,10 +85,10 @@ class ChainRecord:
 
     def without_beginning(self) -> ChainRecord:
         """The record without its first quarter, which may still be on its way."""
-        batches = self.edge_batches[len(self.edge_batches) // DISCARDED :]
-        outside = self.outside_batches[len(self.outside_batches) // DISCARDED :]
+        batches = self.edge_batches[len(self.edge_batches) // BEGINNING :]
+        outside = self.outside_batches[len(self.outside_batches) // BEGINNING :]
         return replace(
-            self.with_draws(slice(self.n_draws // DISCARDED, None)),
+            self.with_draws(slice(self.n_draws // BEGINNING, None)),
             edge_batches=batches,
             edges=batches.mean(axis=0) if len(batches) else self.edges,
             outside_batches=outside,

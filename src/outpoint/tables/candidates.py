@@ -1,12 +1,13 @@
 """Choosing each node's candidate parents, the ones whose subsets get a dense table.
 
 Sets that leave the candidates stay in the posterior as outside sets, so the choice decides how fast
-chains mix, not what they sample. First come parents that are needed: u is needed for v in S if
-s(v, S) exceeds the score of every proper subset of S, and ranked by the best such S. (Ranking by
-the sum of exp s(v, S) over all sets with u fails: the best set brings in every irrelevant
-companion.) The others follow by what they add: the largest gain, s(v, S + u) - s(v, S), over sets S
-of at most two nodes that were chosen before. Choices are mutual where there is room: an edge whose
-direction is open needs both.
+chains mix, not what they sample; only of the largest sets, which are not all scored, it decides
+which ones there are (see :mod:`outpoint.tables.outside`). First come parents that are needed: u is
+needed for v in S if s(v, S) exceeds the score of every proper subset of S, and ranked by the best
+such S. (Ranking by the sum of exp s(v, S) over all sets with u fails: the best set brings in every
+irrelevant companion.) The others follow by what they add: the largest gain, s(v, S + u) - s(v, S),
+over sets S of at most two nodes that were chosen before. Choices are mutual where there is room: an
+edge whose direction is open needs both.
 """
 
 import numpy as np

@@ -19,9 +19,8 @@ class Sampler:
 
     ``usual_steps`` is the default number of recorded steps, and where a run that goes on until the
     chains agree is first looked at; ``goes_on`` says whether runs do that by default. The warm-up
-    takes ``warmup_share`` of the recorded steps. Edge probabilities are recorded every
-    ``edge_thin`` steps. ``bias`` says what is wrong with a sampler
-    however long it runs.
+    takes ``warmup_share`` as many steps as are recorded. Edge probabilities are recorded every
+    ``edge_thin`` steps. ``bias`` says what is wrong with a sampler however long it runs.
     """
 
     name: str
