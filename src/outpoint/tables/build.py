@@ -58,14 +58,13 @@ def default_max_parents(
 
 def scored_parents(n_nodes: int, max_parents: int, *, is_complete: bool = False) -> int:
     """Up to which size all sets are scored, whether they leave the candidates or not."""
-    size = max_parents
-    while (
-        not is_complete
-        and size > 1
-        and n_nodes * count_subsets(n_nodes - 1, size)
-        > (USUAL_FAMILIES if size > 3 else MAX_FAMILIES)
+    if is_complete:
+        return max_parents
+    size = min(1, max_parents)
+    while size < max_parents and n_nodes * count_subsets(n_nodes - 1, size + 1) <= (
+        MAX_FAMILIES if size < 3 else USUAL_FAMILIES
     ):
-        size -= 1
+        size += 1
     return size
 
 
