@@ -1,5 +1,6 @@
 """What every run of the tests does, however started: current kernels, long tests on request."""
 
+import os
 from collections import Counter
 from pathlib import PurePath
 from typing import Any
@@ -19,7 +20,9 @@ def is_worker(config: pytest.Config) -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if not is_worker(config):
+    if is_worker(config):
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # the workers share the processors
+    else:
         forget_stale()
 
 

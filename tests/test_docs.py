@@ -23,7 +23,7 @@ from tests.figures import leave_out_figures
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LONGER = ("report", "runs", "tutorial")
+LONGER = ("answers", "mixed", "report", "runs", "tutorial")
 """Pages that take many seconds; ``.ci/run`` runs them, too."""
 BLOCK = re.compile(r"^```(python|sh|text)\n(.*?)^```\n\n?(?=(```text)?)", re.M | re.S)
 NUMBERS = re.compile(r"# (-?\d[\d.]*(?:, -?\d[\d.]*)*)(?![\d,.]*\w)")

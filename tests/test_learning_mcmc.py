@@ -17,6 +17,7 @@ from outpoint.mcmc.moves import MOVES, PARTITION_MOVES
 from outpoint.posterior import SampledPosterior
 from outpoint.runs import Progress
 from tests.grids import covering
+from tests.quick_choice import choose_quickly
 from tests.reference import ReferencePosterior, all_dags, enumerate_posterior
 
 UNBIASED = tuple(method for method in SAMPLERS if method != "order")
@@ -257,7 +258,8 @@ def test_background_knowledge_holds_in_every_draw(method: str, start: Any) -> No
 
 
 @pytest.mark.parametrize("method", SAMPLERS)
-def test_required_edges_with_few_candidates(method: str) -> None:
+def test_required_edges_with_few_candidates(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    choose_quickly(monkeypatch)
     data = make_data("gaussian", 6, 5)
     posterior = op.learn(
         data,

@@ -93,7 +93,7 @@ def test_cpdag_view(open_report):
     assert drawn_arrows(page) == as_dag
 
 
-@pytest.mark.parametrize("way", ["click", "Enter", "space", "list"])
+@pytest.mark.parametrize("way", first(["click", "Enter", "space", "list"], 2))
 def test_a_node_shows_its_panel(open_report, way):
     posterior = exact(5)
     page = open_report(posterior)

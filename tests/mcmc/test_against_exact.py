@@ -28,9 +28,9 @@ def largest_deviation(data: op.Dataset, method: str, steps: int, **options: obje
     ("method", "steps"),
     [
         ("mcmc", 10_000),
-        ("partition", 200_000),
-        ("partition+rev", 200_000),
-        ("structure+rev", 200_000),
+        ("partition", 100_000),
+        ("partition+rev", 100_000),
+        ("structure+rev", 150_000),
     ],
 )
 def test_categorical_data(method: str, steps: int) -> None:
@@ -38,7 +38,7 @@ def test_categorical_data(method: str, steps: int) -> None:
 
 
 def test_order_mcmc_is_caught_by_the_same_check() -> None:
-    assert largest_deviation(op.datasets.asia(), "order", 200_000) > 10
+    assert largest_deviation(op.datasets.asia(), "order", 50_000) > 10
 
 
 @pytest.mark.long

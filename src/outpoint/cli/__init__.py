@@ -8,9 +8,11 @@ import errno
 import io
 import os
 import sys
+from functools import cache
 from typing import Any, cast
 
 import typer
+from typer.main import get_command
 
 from outpoint.cli.compare import compare
 from outpoint.cli.datasets import datasets
@@ -68,12 +70,18 @@ def main() -> None:
         _run()
 
 
+@cache
+def _command() -> Any:
+    """The parser of all commands, which takes some milliseconds to build."""
+    return get_command(app)
+
+
 def _run() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names the terminal cannot show
     treat_as_interruption()
     try:
-        code = app(sys.argv[1:] or ["--help"], prog_name="outpoint", standalone_mode=False)
+        code = _command()(sys.argv[1:] or ["--help"], prog_name="outpoint", standalone_mode=False)
         if code == INTERRUPTED:
             raise KeyboardInterrupt
         sys.stdout.flush()
