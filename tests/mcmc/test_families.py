@@ -14,7 +14,12 @@ import numpy as np
 import pytest
 
 from outpoint.mcmc.dag import copy_dag, make_dag
-from outpoint.mcmc.moves.families import LEAST_WEIGHT, MOST_NODES, make_families, redraw_families
+from outpoint.mcmc.moves.families import (
+    LEAST_WEIGHT,
+    MOST_NODES,
+    make_joint_redraw,
+    redraw_families,
+)
 from outpoint.mcmc.moves.rev import list_edges, make_reversal
 from outpoint.mcmc.partition_chain import HOT_FAMILIES, LEAST_BLOCK_POWER, ONE_SHARE
 from tests.grids import covering
@@ -165,7 +170,7 @@ def test_compiled_step(name, n, n_starts):
     starts = np.flatnonzero(possible)
     if len(starts) > n_starts:
         starts = rng.choice(starts, n_starts, replace=False)
-    families = make_families(problem.view)
+    families = make_joint_redraw(problem.view)
     for start in starts:
         codes = np.empty(10_000, dtype=np.int64)
         state = make_dag_state(problem.view, start)
@@ -205,7 +210,7 @@ def test_compiled_step_with_ways_through_other_nodes():
     state = make_dag_state(problem.view, parent_sets(5).index(sets))
     codes = np.empty(40_000, dtype=np.int64)
     rng = np.random.default_rng(5)
-    assert draw_families(problem.view, state, make_families(problem.view), rng, codes)
+    assert draw_families(problem.view, state, make_joint_redraw(problem.view), rng, codes)
     found = Counter(codes.tolist())
     for forget in ("", "others"):
         law = step_law(problem, sets, forget=forget)

@@ -22,7 +22,7 @@ from outpoint.mcmc.crossover import (
 from outpoint.mcmc.dag import DagState, find_layers, make_dag
 from outpoint.mcmc.metropolis import accepts
 from outpoint.mcmc.moves import FAMILIES, NODE_GIBBS, OUTSIDE, PARENTS, REV, STILL, propose
-from outpoint.mcmc.moves.families import Families, make_families, redraw_families
+from outpoint.mcmc.moves.families import JointRedraw, make_joint_redraw, redraw_families
 from outpoint.mcmc.moves.node_gibbs import Placement, make_placement, place_node
 from outpoint.mcmc.moves.outside import Redraw, make_redraw, redraw_node
 from outpoint.mcmc.moves.parents import resample_parents
@@ -69,7 +69,7 @@ class Workspace(NamedTuple):
     placement: Placement
     dag: DagState
     reversal: Reversal
-    families: Families
+    families: JointRedraw
     redraw: Redraw
     crossover: Crossover
 
@@ -110,7 +110,7 @@ def make_workspace(view: TableView) -> Workspace:
         make_placement(n_nodes),
         make_dag(n_nodes, most_parents(view)),
         make_reversal(n_nodes, most_parents(view)),
-        make_families(view),
+        make_joint_redraw(view),
         make_redraw(n_nodes, longest),
         make_crossover(n_nodes, most_parents(view)),
     )

@@ -61,9 +61,9 @@ class ParentSets(NamedTuple):
 
 
 def check_lists(candidates: NDArray[np.int32]) -> None:
-    """For each node some others, in no particular order."""
+    """For each node some others, in ascending order."""
     n, n_candidates = candidates.shape
     require(1 <= n_candidates <= min(n - 1, MOST_CANDIDATES), "a node has too many candidates")
-    ranked = np.sort(np.column_stack([candidates, np.arange(n)]), axis=1)
-    require((np.diff(ranked, axis=1) > 0).all(), "candidates are not distinct other nodes")
-    require(ranked[:, 0].min() >= 0 and ranked[:, -1].max() < n, "a candidate is no node")
+    require((np.diff(candidates, axis=1) > 0).all(), "candidates are not distinct and in order")
+    require((candidates != np.arange(n)[:, None]).all(), "a node is its own candidate")
+    require(candidates.min() >= 0 and candidates.max() < n, "a candidate is no node")

@@ -46,7 +46,7 @@ class Relatives(NamedTuple):
     cumulative: NDArray[np.float64]
 
 
-class Families(NamedTuple):
+class JointRedraw(NamedTuple):
     """Scratch space, and the layers that up to ``MOST_NODES`` nodes can have.
 
     Ways ``first_way[k]`` to ``first_way[k + 1]`` put k nodes into layers; in way w node i stands
@@ -67,12 +67,12 @@ class Families(NamedTuple):
     log_way: NDArray[np.float64]
 
 
-def make_families(view: TableView) -> Families:
+def make_joint_redraw(view: TableView) -> JointRedraw:
     """Scratch space for DAGs over this table."""
     n = len(view.candidates)
     first_way, earlier, previous = _list_ways()
     n_masks = 1 << MOST_NODES
-    return Families(
+    return JointRedraw(
         _find_relatives(view),
         first_way,
         earlier,
