@@ -17,7 +17,7 @@ from outpoint.runs import Progress
 from tests.cli.conftest import Run, table
 from tests.runs.problems import differing, environment
 
-WORDS = ["learn", "data.csv", "--method", "partition", "--steps", "250000", "--draws", "2000"]
+WORDS = ["learn", "data.csv", "--method", "partition", "--steps", "800000", "--draws", "2000"]
 
 
 @pytest.fixture

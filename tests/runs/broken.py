@@ -85,14 +85,10 @@ def random_pieces() -> None:
 
 def halves_by_pieces() -> None:
     """Draws are halved when a piece happens to end with enough of them."""
-    random_pieces()
-    next_stop = ChainRunner._next_stop
+    rng = np.random.default_rng()
 
     def careless(self: ChainRunner, target: int) -> int:
-        settings, self._settings = self._settings, _Closed(self._settings)  # type: ignore[assignment]
-        stop = next_stop(self, target)
-        self._settings = settings
-        return stop
+        return min((self.step // SWEEP + int(rng.integers(1, 30))) * SWEEP, target)
 
     def halve_late(self: ChainRunner) -> None:
         self._draws.append(self._chain.take_draws())
@@ -102,12 +98,3 @@ def halves_by_pieces() -> None:
 
     ChainRunner._next_stop = careless  # type: ignore[method-assign]
     ChainRunner._keep_draws = halve_late  # type: ignore[method-assign]
-
-
-class _Closed:
-    """Settings that do not say that the length of the run is unknown."""
-
-    open_ended = False
-
-    def __init__(self, settings: Any) -> None:
-        self.n_draws = settings.n_draws
