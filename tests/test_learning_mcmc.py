@@ -79,7 +79,7 @@ def law_of(name: str, method: str) -> np.ndarray:
 
 @lru_cache
 def sampled(name: str, method: str) -> op.Posterior:
-    steps = 6_000 if method == "mcmc" else 20_000
+    steps = 4_000 if method == "mcmc" else 12_000
     return op.learn(
         **PROBLEMS[name], method=method, chains=N_CHAINS, steps=steps, draws=200, seed=12
     )

@@ -4,9 +4,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from benchmarks.measuring import measure
 
 
+@pytest.mark.long
 def test_peak_memory_is_that_of_the_command():
     ballast = np.ones(30_000_000)  # 240 MB, of which a fork would have a copy
     small = measure([sys.executable, "-I", "-S", "-c", "print('done')"], limit=60)
@@ -24,6 +26,7 @@ def test_processor_time_is_not_the_time_of_waiting():
     assert slept.processor_seconds < slept.seconds
 
 
+@pytest.mark.long
 def test_what_a_command_started_is_ended_with_it():
     measured = measure(["sh", "-c", "sleep 600 & echo $!; wait"], limit=2)
     assert measured.failure == "not done after 2 s"

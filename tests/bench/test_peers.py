@@ -64,7 +64,7 @@ def test_values_stand_where_their_names_are(tmp_path):
         ("", "no edges that can be read"),
         ("print('parent,child,probability\\na,b,1.5', file=open('{edges}', 'w'))", "not prob"),
         ("print('parent,child,probability\\na,x,0.5', file=open('{edges}', 'w'))", "'x'"),
-        ("import time; time.sleep(60)", "not done after 2 s"),
+        pytest.param("import time; time.sleep(60)", "not done after 2 s", marks=pytest.mark.long),
     ],
 )
 def test_a_program_that_fails_says_why(network, code, message):

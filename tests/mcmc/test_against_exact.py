@@ -27,7 +27,7 @@ def largest_deviation(data: op.Dataset, method: str, steps: int, **options: obje
 @pytest.mark.parametrize(
     ("method", "steps"),
     [
-        ("mcmc", 10_000),
+        ("mcmc", 5_000),
         ("partition", 100_000),
         ("partition+rev", 100_000),
         ("structure+rev", 150_000),

@@ -196,7 +196,9 @@ def sweep_counts(chain: Chain, start: list[int], parity: int, n_draws: int) -> n
         chain.run(1, trace, recording=False)
         ends[draw] = chain.replicas.states.layer[chain.replicas.slot] @ n ** np.arange(n)
     counts = np.zeros((len(partitions(n)),) * len(start), dtype=np.int64)
-    np.add.at(counts, tuple(code_table(n)[ends].T), 1)
+    found = code_table(n)[ends]
+    assert np.all(found >= 0), "not a partition"
+    np.add.at(counts, tuple(found.T), 1)
     return counts
 
 
