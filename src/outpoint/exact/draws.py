@@ -33,7 +33,10 @@ def sample_dags(
     rng: np.random.Generator,
     done: Callable[[int], None] | None = None,
 ) -> Booleans:
-    """``n_draws`` independent adjacency matrices from a posterior that has been summed up."""
+    """``n_draws`` independent adjacency matrices from a posterior that has been summed up.
+
+    The first of many draws are those that a call for fewer gives.
+    """
     n = len(scores)
     layers = _sample_layers(weights, after, n_draws, rng)
     dags = np.zeros((n_draws, n, n), dtype=np.bool_)
@@ -59,10 +62,11 @@ def _sample_layers(
     n = len(weights.mantissa)
     placed, last = np.zeros(n_draws, dtype=np.int64), np.zeros(n_draws, dtype=np.int64)
     layers = np.full((n_draws, n), n)
+    uniform = rng.random((n_draws, n))  # row by row, so that fewer draws are the first of many
     level = 0
     while (left := np.flatnonzero(placed != (1 << n) - 1)).size:
         states = np.column_stack([placed[left], last[left]])
-        last[left] = _sample_next_layers(weights, after, states, rng.random(len(left)))
+        last[left] = _sample_next_layers(weights, after, states, uniform[left, level])
         placed[left] |= last[left]
         layers[left] = np.where(last[left, None] >> np.arange(n) & 1, level, layers[left])
         level += 1

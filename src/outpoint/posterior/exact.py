@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from outpoint.posterior.reweighting import By, WeightedPosterior
 
 KEPT_DRAWS = 1000
-"""Draws that a file keeps, and that functions of a DAG are averaged over."""
+"""Draws that are given unless asked for more, and that functions of a DAG are averaged over."""
 
 FEATURE_DRAWS = 10_000
 """Draws behind everything that is averaged by compiled code, where drawing is quick."""
 
 QUICKLY_DRAWN = 15
-"""Up to so many nodes."""
+"""Drawing is quick up to this number of variables."""
 
 
 class Solution(Protocol):
@@ -74,7 +74,7 @@ class ExactPosterior(Posterior):
         self.names = solution.names
         self.candidates = solution.candidates
         self.model = model
-        self._samples: dict[int, tuple[Booleans, Floats]] = {}
+        self._drawn: tuple[Booleans, Floats] | None = None
         self._graphs_by_size: dict[int, WeightedGraphs] = {}
 
     @property
@@ -209,14 +209,13 @@ class ExactPosterior(Posterior):
 
     @property
     def _n_feature_draws(self) -> int:
-        """Draws for features: those of the file, or many if that is quick."""
-        if self.solution.n_stored is None and len(self.names) <= QUICKLY_DRAWN:
-            return FEATURE_DRAWS
-        return self._n_kept
+        """Draws for features, all of which are stored: many if that is quick."""
+        many = FEATURE_DRAWS if len(self.names) <= QUICKLY_DRAWN else KEPT_DRAWS
+        return self.solution.n_stored or many
 
     @property
     def _n_kept(self) -> int:
-        return self.solution.n_stored or KEPT_DRAWS
+        return min(KEPT_DRAWS, self.solution.n_stored or KEPT_DRAWS)
 
     def _graphs_of(self, n_draws: int) -> WeightedGraphs:
         draws = self._sample(n_draws)
@@ -245,6 +244,10 @@ class ExactPosterior(Posterior):
     def _ancestors(self) -> Floats:
         return self.solution.ancestors
 
+    @property
+    def _n_effect_draws(self) -> int:
+        return min(super()._n_effect_draws, self._n_feature_draws)
+
     def _some_dags(self, n_draws: int) -> Iterator[Booleans]:
         n_stored = self.solution.n_stored
         yield self._sample(n_draws if n_stored is None else min(n_draws, n_stored))[0][0]
@@ -253,9 +256,9 @@ class ExactPosterior(Posterior):
         return self._sample(self._n_kept)
 
     def _sample(self, n_draws: int) -> tuple[Booleans, Floats]:
-        """One chain of draws; the same seed and number always give the same draws."""
+        """One chain of draws: the first of those that the seed gives."""
         n_draws = checked_count(n_draws, "n_draws", 1)
-        if n_draws not in self._samples:
-            dags, log_scores = self.solution.draw(n_draws, self.info.seed)
-            self._samples[n_draws] = dags[None], log_scores[None]
-        return self._samples[n_draws]
+        if self._drawn is None or len(self._drawn[1]) < n_draws:
+            self._drawn = self.solution.draw(n_draws, self.info.seed)
+        dags, log_scores = self._drawn
+        return dags[None, :n_draws], log_scores[None, :n_draws]

@@ -50,14 +50,37 @@ def write_run(
             (staging / EDGES).write_bytes(edges.encode("utf-8"))
             (staging / BEST_DAG).write_text(posterior.map_dag.to_dot(), encoding="utf-8")
             (staging / SUMMARY).write_text(summary + "\n", encoding="utf-8")
+            unread = _read_back(posterior, staging / POSTERIOR)
             problem = _draw_report(posterior, staging / REPORT, data, command)
     except OSError as error:
         raise OptionError(run.failure(error)) from None
+    if unread is not None:
+        raise OutpointError(
+            f"the results are in {run}, but {POSTERIOR} does not read back as it was written "
+            f"({unread}): keep the other files, and tell the developers."
+        )
     if problem is not None:
         raise OutpointError(
             f"the results are in {run}, but their report could not be drawn ({problem}): try "
             "'outpoint report' there, and tell the developers."
         ) from problem
+
+
+def _read_back(posterior: Posterior, path: Path) -> str | None:
+    """What is wrong with the file of a posterior; None if it gives the same answers."""
+    from outpoint.posterior.storage import load
+
+    try:
+        stored = load(path)
+    except OutpointError as error:
+        return str(error).rstrip(".")
+    if not stored.edge_probabilities.equals(posterior.edge_probabilities):
+        return "its edges have other probabilities"
+    if stored.map_dag != posterior.map_dag or stored.map_log_score != posterior.map_log_score:
+        return "its best DAG is another one"
+    if (stored.model is None) != (posterior.model is None):
+        return "its model of the columns is missing"
+    return None
 
 
 def _draw_report(

@@ -126,7 +126,7 @@ def load(path: str | Path) -> Posterior:
         names = checks.checked_names(content.text("names"))
         info = checks.checked_info(content.text("info"), names, seconds)
         n = len(names)
-        content.sizes |= {"node": n, "parent": n, "child": n, "column": n, "end": 2}
+        content.sizes |= {"node": n, "parent": n, "child": n, "end": 2}
         kind = content.text("posterior")
         require(kind in ("sampled", "exact"), f"there is no {kind!r} posterior")
         posterior = (_sampled if kind == "sampled" else _exact)(info, names, content)
@@ -246,7 +246,7 @@ def _spread(values: NDArray[Any], pairs: NDArray[Any], n_nodes: int) -> NDArray[
 
 def _exact_parts(posterior: ExactPosterior) -> Parts:
     solution = posterior.solution
-    dags, log_scores = (part[0] for part in posterior._draws())
+    dags, log_scores = (part[0] for part in posterior._sample(posterior._n_feature_draws))
     likely = solution.log_parent_sets >= np.log(SMALLEST_KEPT)
     values = {
         "edges": solution.edges,
