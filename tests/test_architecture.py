@@ -16,6 +16,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 RANK = {
     "arrays": 0,
     "errors": 0,
+    "naming": 0,
     "registry": 0,
     "reporting": 0,
     "signals": 0,

@@ -15,6 +15,7 @@ from outpoint.errors import OptionError
 from outpoint.exact import find_optima, is_best_quick, require_best_feasible
 from outpoint.graphs import Cpdag, Dag
 from outpoint.model import Model, prepare
+from outpoint.naming import named
 from outpoint.posterior.info import RunInfo, make_info
 from outpoint.processors import limits_threads
 from outpoint.progress import FractionCallback, Progress, ProgressCallback
@@ -415,8 +416,10 @@ def _check_options(method: str, space: str, runs: int | None, steps: int | None)
     if space not in SPACES:
         raise OptionError(f"unknown space {space!r}: choose one of {', '.join(SPACES)}.")
     if method != "search" and space != "order":
-        raise OptionError(f"space belongs to method 'search', not to {method!r}.")
+        raise OptionError(f"{named('space')} belongs to method 'search', not to {method!r}.")
     if method != "search" and steps is not None:
-        raise OptionError(f"steps belongs to method 'search', not to {method!r}.")
+        raise OptionError(f"{named('steps')} belongs to method 'search', not to {method!r}.")
     if method == "exact" and runs is not None:
-        raise OptionError("runs belongs to 'search' and 'hill_climb'; 'exact' needs a single one.")
+        raise OptionError(
+            f"{named('runs')} belongs to 'search' and 'hill_climb'; 'exact' needs a single one."
+        )

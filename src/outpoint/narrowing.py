@@ -22,6 +22,7 @@ from outpoint.mcmc.ladder import affordable_rung, measure_barrier
 from outpoint.mcmc.samplers.tempered import TemperedChain
 from outpoint.mcmc.trace import spread_edges
 from outpoint.model import Model
+from outpoint.naming import named
 from outpoint.runs import CANDIDATES, HOTTEST, START, STARTS, Progress, ProgressCallback
 from outpoint.runs.record import record_chain
 from outpoint.search import default_steps, search_dags
@@ -183,7 +184,9 @@ def _check_number(model: Model, n_candidates: int | None, lists: Candidates | No
     if n_candidates is None:
         n_candidates = default_candidates(n, model.max_parents) if lists is None else len(lists[0])
     if n_candidates == 0:
-        raise OptionError("sampling needs at least one candidate parent (n_candidates).")
+        raise OptionError(
+            f"sampling needs at least one candidate parent ({named('n_candidates')})."
+        )
     n_candidates = min(checked_count(n_candidates, "n_candidates", 1), n - 1)
     if lists is not None and lists.shape[1] != n_candidates:
         raise OptionError(

@@ -23,6 +23,7 @@ from outpoint.errors import CheckpointError, GraphError, OptionError, require
 from outpoint.graphs import Dag
 from outpoint.mcmc import SWEEP, Moves, Sampler, Settings, is_possible
 from outpoint.mcmc.restoring import check_codes
+from outpoint.naming import named, option
 from outpoint.narrowing import Narrowed
 from outpoint.posterior import RunInfo, SampledPosterior
 from outpoint.posterior.assessment import assess_records
@@ -115,10 +116,11 @@ class SamplingOptions:
         if self.engine not in ENGINES:
             raise OptionError(f"unknown engine {self.engine!r}: choose threads or dask.")
         if self.scheduler is not None and self.engine != "dask":
-            raise OptionError("a scheduler belongs to engine 'dask'.")
+            raise OptionError(f"a scheduler belongs to {option('engine', 'dask')}.")
         if self.scheduler is not None and self.out is None:
             raise OptionError(
-                "with a scheduler give a directory (out) that all workers can read and write."
+                f"with a scheduler give a directory ({named('out')}) that all workers can read and "
+                "write."
             )
         known_start = isinstance(self.start, str) and self.start in ("empty", "order", "search")
         if not (self.start is None or isinstance(self.start, Dag) or known_start):

@@ -4,6 +4,7 @@ from numbers import Integral
 from typing import Any, TypeGuard
 
 from outpoint.errors import OptionError
+from outpoint.naming import named
 
 MOST = {"chains": 1000, "draws": 10**8, "runs": 10**7}
 MOST_OF_ALL = 10**12
@@ -18,9 +19,9 @@ def is_whole(value: Any) -> TypeGuard[int]:
 def checked_count(value: Any, name: str, least: int) -> int:
     """A whole number from ``least`` on, within reason."""
     if not is_whole(value) or value < least:
-        raise OptionError(f"{name} is a whole number from {least}, not {value!r}.")
+        raise OptionError(f"{named(name)} is a whole number from {least}, not {value!r}.")
     if value > (most := MOST.get(name, MOST_OF_ALL)):
-        raise OptionError(f"{name} is at most {most:,}.")
+        raise OptionError(f"{named(name)} is at most {most:,}.")
     return int(value)
 
 

@@ -135,7 +135,7 @@ BAD_OPTIONS = {
     "half a parent": (["--max-parents", "1.5"], ["--max-parents", "integer"]),
     "more required than allowed": (
         ["--max-parents", "1", "--require", "a->c", "--require", "b->c"],
-        ["c has 2 required parents", "max_parents is 1"],
+        ["c has 2 required parents", "--max-parents is 1"],
     ),
     "negative seed": (["--seed", "-3"], ["seed", "-3"]),
     "seed in words": (["--seed", "lucky"], ["--seed", "integer"]),

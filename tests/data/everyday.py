@@ -93,7 +93,7 @@ CASES = [
     Case("by semicolons", rows("x;y", measure, other, sep=";"), True, "2 continuous"),
     Case("by blanks", rows("x  y", measure, other, sep="   "), True, "2 continuous"),
     Case("by bars", rows("x|y", measure, other, sep="|"), True, "2 continuous"),
-    Case("by carets", rows("x^y", measure, other, sep="^"), False, "give separator= (--separator)"),
+    Case("by carets", rows("x^y", measure, other, sep="^"), False, "give separator=."),
     Case(
         "by carets, said so",
         rows("x^y", measure, other, sep="^"),
@@ -136,7 +136,7 @@ CASES = [
         "decimal commas between tabs",
         rows("x\ty", comma(measure), comma(other), sep="\t"),
         False,
-        "read with decimal=',' (--decimal ,)",
+        "read with decimal=','.",
     ),
     Case(
         "the same, said so",
@@ -220,7 +220,7 @@ CASES = [
         "a column that numbers the rows",
         rows("id,x,y", lambda i: i + 1, measure, other),
         False,
-        "--drop id",
+        'drop=["id"]',
     ),
     Case(
         "the same, left out",
@@ -233,7 +233,7 @@ CASES = [
         "identifiers as text",
         rows("patient,x,y", lambda i: f"P-{i * 37 % 997}", measure, other),
         False,
-        "--drop patient",
+        'drop=["patient"]',
     ),
     Case(
         "identifiers, dates and free text at once",
@@ -246,7 +246,7 @@ CASES = [
             other,
         ),
         False,
-        "--drop patient_id,seen,note",
+        'drop=["patient_id", "seen", "note"]',
     ),
     Case("dates", rows("day,x,y", day, measure, other), False, "holds dates or times"),
     Case(
@@ -255,7 +255,7 @@ CASES = [
             "a,b,x,y", lambda i: f"{1 + i % 28}.3.2024", lambda i: 20240101 + i % 28, measure, other
         ),
         False,
-        "--drop a,b",
+        'drop=["a", "b"]',
     ),
     Case(
         "nearly as many levels as rows",
@@ -267,7 +267,7 @@ CASES = [
         "empty cells and NA",
         rows("x,y", sometimes(measure, ""), sometimes(other, "NA", 30)),
         False,
-        "--missing drop",
+        "missing='drop'",
     ),
     Case(
         "the same, rows dropped",
@@ -292,7 +292,7 @@ CASES = [
         "a column without any value",
         rows("x,y,z", measure, other, lambda i: ""),
         False,
-        "--drop z",
+        'drop=["z"]',
         {"missing": "drop"},
     ),
     Case(

@@ -38,9 +38,9 @@ BAD_FILES: dict[str, tuple[bytes, list[str]]] = {
     "binary": (b"a,b\n1\x00,2\n", ["not a text file"]),
     "decimal comma": (
         b"a\tb\n1\t1,5\n2\t2,25\n",
-        ["'b' has '1,5' in row 1 (line 2)", "--decimal ,"],
+        ["'b' has '1,5' in row 1 (line 2)", "decimal=','"],
     ),
-    "decimal commas and points": (b"a;b\n1.5;1,5\n2;2,25\n", ["'b' has '1,5'", "--decimal ,"]),
+    "decimal commas and points": (b"a;b\n1.5;1,5\n2;2,25\n", ["'b' has '1,5'", "decimal=','"]),
     "thousands": (b"a;b\n1;1,500\n2;2,250\n", ["commas in numbers", "'b'", "separate thousands"]),
     "text among numbers": (
         b"a,b\n1,2\n3,4\n\noops,4\n",
@@ -197,9 +197,12 @@ BAD_MEMORY = {
     ),
     "pandas numbers as text": (
         pd.DataFrame({"a": ["1.5", "2"], "b": 1}),
-        ["'a'", "numbers stored as text", "--continuous a", "--categorical a"],
+        ["'a'", "numbers stored as text", 'continuous=["a"]', 'categorical=["a"]'],
     ),
-    "pandas dates": (pd.DataFrame({"d": DATES, "b": 1}), ["'d'", "dates", "datetime", "--drop d"]),
+    "pandas dates": (
+        pd.DataFrame({"d": DATES, "b": 1}),
+        ["'d'", "dates", "datetime", 'drop=["d"]'],
+    ),
     "pandas duplicate": (
         pd.DataFrame([[1, 2]], columns=["a", "a"]),
         ["'a' occurs more than once"],

@@ -99,7 +99,7 @@ def test_more_time_continues_the_run(tmp_path: Path, short_rounds: pytest.Monkey
     """Order MCMC is never said to have converged, so that nothing else ends it."""
     out = tmp_path / "run"
     first = sample(method="order", time=0.1, out=out)
-    with pytest.raises(op.OptionError, match="can be continued: do so with --resume"):
+    with pytest.raises(op.OptionError, match="can be continued: do so with resume=True"):
         sample(method="order", time=0.1, out=out)
     same = sample(method="order", time=0.1, out=out, resume=True)
     assert same_draws(first, same), "the time was up"

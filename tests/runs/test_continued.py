@@ -241,7 +241,7 @@ def test_a_converged_run_keeps_its_state(tmp_path: Path, short_rounds: pytest.Mo
     first = sample(out, time=60, until_converged=True)
     assert (out / "checkpoint" / "chain-1.checkpoint").exists()
     assert same_draws(first, sample(out)), "until it has converged, which it has"
-    with pytest.raises(op.OptionError, match="can be continued: do so with --resume"):
+    with pytest.raises(op.OptionError, match="can be continued: do so with resume=True"):
         sample(out, resume=False)
     again = sample(out, resume=False, overwrite=True, seed=2)
     assert not same_draws(first, again)

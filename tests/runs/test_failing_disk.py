@@ -63,7 +63,7 @@ def test_no_room_for_a_checkpoint(
     with largest_file(limit):
         sentence = failure(tmp_path / "run")
     assert "File too large" in sentence
-    assert "continue with --resume" in sentence
+    assert "continue with resume=True" in sentence
     learn("mcmc", tmp_path / "run")
     assert differing(whole, tmp_path / "run") == []
 
@@ -97,7 +97,7 @@ def test_no_room_for_the_results(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(storage, "write_posterior", write_little)
         sentence = failure(tmp_path / "run")
-        assert "continue with --resume" in sentence
+        assert "continue with resume=True" in sentence
         assert [path.name for path in (tmp_path / "run").iterdir()] == ["checkpoint"]
         posterior = op.load(whole)
         with pytest.raises(op.OptionError, match=r"cannot write .*posterior.nc"):

@@ -213,7 +213,7 @@ def test_an_interrupted_run_without_its_checkpoints(
     place = tmp_path / "run"
     assert not learn("mcmc", place, progress=Stopwatch(2000)).is_complete
     _delete_checkpoint(place)
-    with pytest.raises(op.CheckpointError, match=r"nothing that could be resumed.* --overwrite"):
+    with pytest.raises(op.CheckpointError, match=r"nothing that could be resumed.* overwrite=True"):
         learn("mcmc", place)
 
 

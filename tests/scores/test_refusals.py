@@ -33,7 +33,7 @@ class TestDegenerate:
         table = VALUES if kind == "bge" else CODES
         data = data_of(kind, with_column(table, 3, table[:, 1]))
         with pytest.raises(
-            DataError, match=r"columns 'b' and 'd' are identical.*leave one out.*--drop d"
+            DataError, match=r"columns 'b' and 'd' are identical.*leave one out.*drop=\[.d.\]"
         ):
             score.bind(data)
         assert np.isfinite(score.bind(data, allow_degenerate=True).every_family(3)).all()
@@ -42,14 +42,14 @@ class TestDegenerate:
         table = VALUES if kind == "bge" else CODES
         copy = 32 - 1.8 * table[:, 1] if kind == "bge" else (table[:, 1] + 1) % 3
         data = data_of(kind, with_column(table, 3, copy))
-        with pytest.raises(DataError, match=r"columns 'b' and 'd' are copies.*--drop d"):
+        with pytest.raises(DataError, match=r"columns 'b' and 'd' are copies.*drop=\[.d.\]"):
             score.bind(data)
         assert np.isfinite(score.bind(data, allow_degenerate=True).every_family(3)).all()
 
     def test_all_copies_are_named(self, kind: str, score: BGe | BDeu) -> None:
         table = VALUES if kind == "bge" else CODES
         data = data_of(kind, np.column_stack([table[:, :2], table[:, :2]]))
-        with pytest.raises(DataError, match=r"'a' and 'c'; 'b' and 'd' are identical.*--drop c,d"):
+        with pytest.raises(DataError, match=r"'b' and 'd' are identical.*drop=\[.c., .d.\]"):
             score.bind(data)
 
     def test_fewer_rows_than_columns(self, kind: str, score: BGe | BDeu) -> None:
@@ -76,7 +76,7 @@ def test_constant_continuous_columns() -> None:
 
 def test_all_constant_columns_are_named() -> None:
     data = continuous(with_column(with_column(VALUES, 2, 7.0), 0, 1.0))
-    with pytest.raises(DataError, match=r"columns 'a' and 'c' are constant.*--drop a,c"):
+    with pytest.raises(DataError, match=r"columns 'a' and 'c' are constant.*drop=\[.a., .c.\]"):
         BGe().bind(data)
 
 
@@ -103,22 +103,22 @@ def refusal(score: BGe | BDeu | BIC, data: Dataset) -> str:
 def test_bge_wants_numbers() -> None:
     message = refusal(BGe(), MIXED)
     assert "BGe needs continuous columns, but 'g' is categorical" in message
-    assert "--drop g" in message
-    assert "--continuous" not in message, "f and m are no numbers"
+    assert 'drop=["g"]' in message
+    assert "continuous=" not in message, "f and m are no numbers"
     message = refusal(BGe(), Dataset(("a", "b"), [[0, 1]], (("1", "2"), ("no", "yes"))))
     assert "'a' and 'b' are categorical" in message
-    assert "(--continuous a)" in message
-    assert "--drop" not in message, "nothing would be left"
+    assert 'continuous=["a"]' in message
+    assert "drop=" not in message, "nothing would be left"
 
 
 def test_bdeu_wants_levels() -> None:
     message = refusal(BDeu(), MIXED)
     assert "BDeu needs categorical columns, but 'x' and 'y' are continuous" in message
-    assert "--drop x,y" in message
-    assert "--discretize all:3" in message
-    assert "--categorical" not in message, "measurements are no categories"
+    assert 'drop=["x", "y"]' in message
+    assert "discretize={'all': 3}" in message
+    assert "categorical=" not in message, "measurements are no categories"
     message = refusal(BDeu(), Dataset(("a", "b"), [[1, 0.5], [2, 1.5]]))
-    assert "(--categorical a)" in message
+    assert 'categorical=["a"]' in message
 
 
 # Names of scores
@@ -133,14 +133,14 @@ def test_auto_goes_by_the_kind_of_data() -> None:
 def test_bic_refuses_mixed_data_and_names_both_kinds() -> None:
     message = refusal(BIC(), MIXED)
     assert "continuous columns ('x' and 'y') and categorical ones ('g')" in message
-    assert "--discretize all:3" in message
-    assert "--drop g" in message
+    assert "discretize={'all': 3}" in message
+    assert 'drop=["g"]' in message
 
 
 def test_what_could_be_of_the_other_kind_is_told() -> None:
     levels = (("1", "2"), None, None, ("f", "m"))
     data = Dataset(("q", "count", "x", "g"), [[0, 17, 0.5, 1], [1, 30, 1.5, 0]], levels)
-    message = r"as continuous with .*--continuous q\).* as categorical with .*--categorical count\)"
+    message = r"as continuous with continuous=\[.q.\].* as categorical with categorical=\[.count.\]"
     with pytest.raises(DataError, match=message):
         BIC().bind(data)
 

@@ -28,6 +28,7 @@ from outpoint.cli.simulate import simulate
 from outpoint.cli.streams import forgiving_stderr
 from outpoint.cli.text import printable
 from outpoint.errors import OutpointError
+from outpoint.naming import command_line
 from outpoint.signals import treat_as_interruption
 
 INTERRUPTED = 130
@@ -66,7 +67,7 @@ def _options(
 
 def main() -> None:
     """Run the command line; no failure shows a traceback unless OUTPOINT_TRACEBACK is set."""
-    with forgiving_stderr(), without_complaints():
+    with forgiving_stderr(), without_complaints(), command_line():
         _run()
 
 

@@ -16,6 +16,7 @@ from outpoint.cli.groups import takes
 from outpoint.cli.interruption import Interrupted
 from outpoint.cli.options import OUTPUT
 from outpoint.cli.reading import NO_OPTIONS, READING, ReadingOptions
+from outpoint.naming import flag
 
 if TYPE_CHECKING:
     from outpoint.cli.progress import RunProgress
@@ -235,15 +236,11 @@ def _again(posterior: "Posterior") -> str:
 
     words, info = [word for word in sys.argv[1:] if word != "--overwrite"], posterior.info
     if info.taken and "time" in info.options:
-        words = _without([_flag(name) for name in LENGTH], words)
-        words += [word for name, value in info.taken.items() for word in (_flag(name), str(value))]
+        words = _without([flag(name) for name in LENGTH], words)
+        words += [word for name, value in info.taken.items() for word in (flag(name), str(value))]
     if not any(word == "--seed" or word.startswith("--seed=") for word in words):
         words += ["--seed", str(info.seed)]
     return "\n".join([*note_again(posterior), shlex.join(["outpoint", *words])])
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _without(flags: Sequence[str], words: Sequence[str]) -> list[str]:
@@ -265,7 +262,7 @@ def _tell_ignored(context: typer.Context) -> None:
     sources = {name: context.get_parameter_source(name) for name in ONLY_SAMPLED}
     given = [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]
     if given:
-        typer.echo(f"outpoint: {describe_ignored([_flag(name) for name in given])}", err=True)
+        typer.echo(f"outpoint: {describe_ignored([flag(name) for name in given])}", err=True)
 
 
 def _default_directory(data: str, resume: bool) -> Path:

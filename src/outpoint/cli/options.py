@@ -12,6 +12,7 @@ import typer
 
 from outpoint.cli.groups import Group
 from outpoint.errors import OptionError
+from outpoint.naming import flag
 from outpoint.registry import list_scores
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ MODEL = "Model"
 KNOWLEDGE = "Prior and background knowledge"
 OUTPUT = "Output"
 MACHINE = "Machine"
-FLAGS = {"standardize": "--raw-units", "equivalent_sample_size": "--equivalent-sample-size"}
-"""Settings of scores, and the options that change them."""
 
 Data = Annotated[
     str,
@@ -204,7 +203,7 @@ def parse_score(
     for setting in settings:
         if chosen.name not in (able := scores_with(setting)):
             raise OptionError(
-                f"{FLAGS[setting]} belongs to {enumerate_items(able, ' and ')}, not to the score "
+                f"{flag(setting)} belongs to {enumerate_items(able, ' and ')}, not to the score "
                 f"{chosen.name}."
             )
     return resolve_score(name, data, **settings) if settings else chosen

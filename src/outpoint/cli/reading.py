@@ -38,6 +38,14 @@ PARAMETERS: dict[str, Any] = {
     "missing": _text_option(
         "--missing", "drop|refuse", "Drop rows with missing values, or refuse them (default)."
     ),
+    "cardinality_row": Annotated[
+        bool | None,
+        typer.Option(
+            help="Whether the row below the header holds the number of levels of each column "
+            "(default: found out from the file).",
+            rich_help_panel=DATA,
+        ),
+    ],
     "interventions": _text_option(
         "--interventions",
         "COLUMN",

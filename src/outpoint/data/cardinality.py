@@ -12,6 +12,7 @@ import numpy as np
 
 from outpoint.data.columns import Column
 from outpoint.errors import DataError
+from outpoint.naming import option
 
 _MIN_COLUMNS = 3
 _MANY_COLUMNS = 8
@@ -58,7 +59,7 @@ def _take(column: Column) -> Column:
     if column.levels is not None or not column.is_whole or column.values.size < 2:
         raise DataError(
             f"Column {column.name!r} has no cardinality row: whole numbers and at least one row of "
-            "codes below are needed; load with cardinality_row=False."
+            f"codes below are needed; read with {option('cardinality_row', False)}."
         )
     size, codes = int(column.values[0]), column.values[1:]
     if size < 1 or (codes < 0).any() or (codes >= size).any():
@@ -66,7 +67,7 @@ def _take(column: Column) -> Column:
         raise DataError(
             f"The cardinality row gives column {column.name!r} {size} levels, but the code "
             f"{int(wrong[0]) if wrong.size else 0} occurs in it; codes must go from 0 to the "
-            "cardinality minus 1, or load with cardinality_row=False."
+            f"cardinality minus 1, or read with {option('cardinality_row', False)}."
         )
     levels = tuple(str(level) for level in range(size))
     return Column(column.name, codes, levels, declared=True)

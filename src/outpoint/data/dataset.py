@@ -34,6 +34,7 @@ from outpoint.data.interventions import (
 )
 from outpoint.data.wording import enumerate_items, enumerate_names, suggest
 from outpoint.errors import DataError, OptionError
+from outpoint.naming import option
 from outpoint.whole_numbers import checked_count, is_whole
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class Dataset:
             raise DataError(
                 f"Categorical data are needed, but {enumerate_names(continuous)} "
                 f"{'is' if len(continuous) == 1 else 'are'} continuous; use a score for continuous "
-                "data, call discretized(), or read with categorical= or discretize=."
+                f"data, or read with {option('categorical')} or {option('discretize')}."
             )
 
     @property

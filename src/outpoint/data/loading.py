@@ -32,6 +32,7 @@ from outpoint.data.sources import (
 )
 from outpoint.data.suitability import find_unsuitable
 from outpoint.errors import DataError, OptionError
+from outpoint.naming import named
 
 _OF_CELLS = ("decimal", "separator", "cardinality_row")
 
@@ -111,7 +112,8 @@ def load_dataset(
         return replace(found, path=path)
     if separator is not None or decimal is not None:
         raise OptionError(
-            "separator and decimal apply to files only; leave them out for data in memory."
+            f"{named('separator')} and {named('decimal')} apply to files only; leave them out for "
+            "data in memory."
         )
     return _build(source_of_memory(data), reading, given, entries)
 
@@ -122,8 +124,8 @@ def _reread(data: Dataset, reading: Reading, entries: Iterable[Entry] | None) ->
     useless = [name for name in _OF_CELLS if name in given]
     if useless:
         raise OptionError(
-            f"{' and '.join(useless)} tell how cells are read, and these data are a Dataset "
-            "already; leave the options out."
+            f"{' and '.join(map(named, useless))} tell how cells are read, and these data are a "
+            "Dataset already; leave the options out."
         )
     if not given.keys() - {"missing"} and entries is None:
         return data

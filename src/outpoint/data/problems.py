@@ -7,8 +7,9 @@ collected, so that one message names all columns in question and the option that
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, NoReturn
 
-from outpoint.data.wording import enumerate_items, enumerate_names, option
+from outpoint.data.wording import enumerate_items, enumerate_names
 from outpoint.errors import DataError
+from outpoint.naming import option
 
 ProblemKind = Literal[
     "text",
@@ -110,14 +111,14 @@ def _text(problems: Sequence[ColumnProblem]) -> str:
 def _comma(problems: Sequence[ColumnProblem]) -> str:
     return (
         f"There are numbers with a decimal comma: {_examples(problems)}; "
-        "read with decimal=',' (--decimal ,)."
+        f"read with {option('decimal', ',')}."
     )
 
 
 def _thousands(problems: Sequence[ColumnProblem]) -> str:
     return (
         f"There are commas in numbers: {_examples(problems)}; if they are decimal commas, read "
-        "with decimal=',' (--decimal ,), and if they separate thousands, remove them."
+        f"with {option('decimal', ',')}, and if they separate thousands, remove them."
     )
 
 
@@ -189,8 +190,8 @@ def _no_variables(problems: Sequence[ColumnProblem]) -> str:
     if any(problem.kind == "quantity" for problem in problems):
         ways += ", write plain numbers where there are units"
     return (
-        f"{enumerate_items(parts)}; {ways}, or keep what is a variable with continuous= "
-        "(--continuous) or categorical= (--categorical)."
+        f"{enumerate_items(parts)}; {ways}, or keep what is a variable with "
+        f"{option('continuous')} or {option('categorical')}."
     )
 
 
@@ -215,6 +216,6 @@ def _missing_values(missing: Sequence[Missing], n_rows: tuple[int, int]) -> str:
     )
     level = f", rename {enumerate_items(words, ' or ')} if it is a category" if words else ""
     return (
-        f"{what}; drop {rows} with missing='drop' (--missing drop), leave "
-        f"columns out with drop= (--drop){level}, or impute the values first."
+        f"{what}; drop {rows} with {option('missing', 'drop')}, leave "
+        f"columns out with {option('drop')}{level}, or impute the values first."
     )

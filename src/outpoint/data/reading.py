@@ -11,6 +11,7 @@ from outpoint.data.dataset import Kind
 from outpoint.data.textfile import validate_separator
 from outpoint.data.wording import enumerate_names
 from outpoint.errors import OptionError
+from outpoint.naming import named
 from outpoint.whole_numbers import is_whole
 
 ALL = "all"
@@ -46,9 +47,9 @@ class Reading:
         object.__setattr__(self, "discretize", _as_bins(self.discretize))
         object.__setattr__(self, "separator", validate_separator(self.separator))
         if self.decimal not in (None, ".", ","):
-            raise OptionError(f"decimal is '.' or ',', not {self.decimal!r}.")
+            raise OptionError(f"{named('decimal')} is '.' or ',', not {self.decimal!r}.")
         if self.missing not in ("refuse", "drop"):
-            raise OptionError(f"missing is 'refuse' or 'drop', not {self.missing!r}.")
+            raise OptionError(f"{named('missing')} is 'refuse' or 'drop', not {self.missing!r}.")
 
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults, ready for ``load_dataset`` and JSON."""
@@ -72,7 +73,8 @@ class Reading:
         both = [name for name in self.columns if name in dropped]
         if both:
             raise OptionError(
-                f"{enumerate_names(both)} cannot be both in columns and in drop; choose one."
+                f"{enumerate_names(both)} cannot be both in {named('columns')} and in "
+                f"{named('drop')}; choose one."
             )
         wanted = [name for name in self.columns if name != self.interventions]
         return [v for name in wanted for v, other in enumerate(names) if other == name]
@@ -83,7 +85,7 @@ class Reading:
         What is to be cut into levels is read as numbers first, so "all" asks nothing there.
         """
         of_all: dict[str, Kind] = {}
-        named: dict[str, str] = {}
+        asked: dict[str, str] = {}
         for option, kind in _KINDS:
             wanted = list(getattr(self, option))
             if ALL in wanted and ALL not in names:
@@ -92,12 +94,13 @@ class Reading:
                     of_all = {name: of_all.get(name, kind) for name in names}
             self._require_known(option, wanted, names)
             for name in wanted:
-                if {named.get(name), option} in _CONTRADICTIONS:
+                if {asked.get(name), option} in _CONTRADICTIONS:
                     raise OptionError(
-                        f"Column {name!r} cannot be in both {named[name]} and {option}; choose one."
+                        f"Column {name!r} cannot be in both {named(asked[name])} and "
+                        f"{named(option)}; choose one."
                     )
-                named[name] = option
-        return of_all | {name: dict(_KINDS)[option] for name, option in named.items()}
+                asked[name] = option
+        return of_all | {name: dict(_KINDS)[option] for name, option in asked.items()}
 
     def bins_of(self, names: Sequence[str], kinds: Mapping[str, Kind | None]) -> dict[str, int]:
         """The number of levels to cut columns into; "all" are the continuous ones."""
@@ -117,7 +120,9 @@ class Reading:
         if not close:
             hint = f"the columns are {enumerate_names(names)}."
         verb = "is not a column" if len(unknown) == 1 else "are not columns"
-        raise OptionError(f"{option} names {enumerate_names(unknown)}, which {verb} here; {hint}")
+        raise OptionError(
+            f"{named(option)} names {enumerate_names(unknown)}, which {verb} here; {hint}"
+        )
 
 
 _KINDS: tuple[tuple[str, Kind], ...] = (
@@ -136,13 +141,15 @@ def _as_names(option: str, names: object) -> tuple[str, ...] | None:
     if isinstance(names, str):
         return (names,)
     if not isinstance(names, Iterable) or isinstance(names, Mapping):
-        raise OptionError(f"{option} is a list of column names, not {names!r}.")
+        raise OptionError(f"{named(option)} is a list of column names, not {names!r}.")
     listed = tuple(str(name) for name in names)
     repeated = [name for name, count in Counter(listed).items() if count > 1]
     if repeated:
-        raise OptionError(f"{option} names {enumerate_names(repeated)} more than once.")
+        raise OptionError(f"{named(option)} names {enumerate_names(repeated)} more than once.")
     if option == "columns" and not listed:
-        raise OptionError("columns names no column; name at least two, or leave it out.")
+        raise OptionError(
+            f"{named('columns')} names no column; name at least two, or leave it out."
+        )
     return listed
 
 
@@ -151,13 +158,15 @@ def _as_bins(bins: object) -> dict[str, int]:
         return {}
     if not isinstance(bins, Mapping):
         raise OptionError(
-            f"discretize is a dictionary of levels by column, such as {{'age': 3}}, not {bins!r}."
+            f"{named('discretize')} is a dictionary of levels by column, such as {{'age': 3}}, not "
+            f"{bins!r}."
         )
     checked = {}
     for name, size in bins.items():
         if not is_whole(size) or size < 2:
             raise OptionError(
-                f"discretize cuts {str(name)!r} into a whole number of levels from 2, not {size!r}."
+                f"{named('discretize')} cuts {str(name)!r} into a whole number of levels from 2, "
+                f"not {size!r}."
             )
         checked[str(name)] = int(size)
     return checked

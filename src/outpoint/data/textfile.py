@@ -16,6 +16,7 @@ from pathlib import Path
 
 from outpoint.data.content import read_content
 from outpoint.errors import DataError, OptionError
+from outpoint.naming import option
 
 WHITESPACE = " "
 MAX_CELLS = 50_000_000
@@ -247,7 +248,7 @@ def _validate_header(names: tuple[str, ...], shown: str) -> None:
         raise DataError(
             f"The file {shown} has one column ({only!r}), but outpoint needs at least two "
             "variables; if its columns are separated by an unusual character, "
-            "give separator= (--separator)."
+            f"give {option('separator')}."
         )
     width = len(names)
     counting = [tuple(str(i + first) for i in range(width)) for first in (0, 1)]

@@ -1,9 +1,5 @@
-"""How lists, names and options are worded in messages."""
+"""How lists and names are worded in messages."""
 
-import csv
-import io
-import json
-import shlex
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -26,21 +22,6 @@ def suggest(name: str, names: Sequence[str]) -> str:
     """A question whether one of the names was meant; nothing if none is like this one."""
     close = get_close_matches(name, names, n=3)
     return f"did you mean {enumerate_names(close, ' or ')}?" if close else ""
-
-
-def option(name: str, columns: Sequence[str]) -> str:
-    """An option with these columns, ready to be copied into Python or the command line."""
-    if len(columns) > _SHOWN:
-        return f"{name}=[...] (--{name} with their names)"
-    listed = json.dumps(list(columns), ensure_ascii=False)
-    return f"{name}={listed} (--{name} {shlex.quote(join_group(columns))})"
-
-
-def join_group(names: Sequence[str]) -> str:
-    """Names separated by commas, in double quotes where a name holds one."""
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(names)
-    return line.getvalue()
 
 
 def clip(text: str) -> str:

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from outpoint.errors import TooLargeError
+from outpoint.naming import option
 
 MAX_NODES = 28
 MAX_AUTO_BEST_NODES = 22
@@ -48,7 +49,7 @@ def require_feasible(n_nodes: int, memory_limit: float | None = None) -> None:
         room = f", and {limit / 2**30:.1f} GB {what}"
     raise TooLargeError(
         f"the exact posterior of {n_nodes} variables needs {size}{room}: sample it with "
-        "method='mcmc' (--method mcmc), or use fewer variables (it is practical up to about 22)."
+        f"{option('method', 'mcmc')}, or use fewer variables (it is practical up to about 22)."
     )
 
 
@@ -76,7 +77,7 @@ def require_best_feasible(n_nodes: int, memory_limit: float | None = None) -> No
         size = f"about {needed / 2**30:.1f} GB of memory" if needed else "far too much memory"
         raise TooLargeError(
             f"the best DAG of {n_nodes} variables needs {size} to be found exactly: "
-            "use method='search' (--method search), or fewer variables."
+            f"use {option('method', 'search')}, or fewer variables."
         )
 
 

@@ -15,6 +15,7 @@ from outpoint.graphs.dag import Dag
 from outpoint.graphs.layers import compute_parent_masks, iterate_bits
 from outpoint.graphs.order import count_linear_extensions, find_components
 from outpoint.kernels import kernel
+from outpoint.naming import option
 
 MAX_NODES = 63
 MAX_SETS = 1 << 22
@@ -39,7 +40,8 @@ def log_linear_extensions(dag: Dag, *, max_sets: int = MAX_SETS) -> float:
         if np.isnan(log_count):
             raise TooLargeError(
                 f"counting the orders of a DAG with {dag.n_nodes} nodes needs more than {max_sets} "
-                "sets at once: sample with method='mcmc', which needs no such correction."
+                f"sets at once: sample with {option('method', 'mcmc')}, which needs no "
+                "such correction."
             )
         placed += len(nodes)
         total += log(comb(placed, len(nodes))) + log_count

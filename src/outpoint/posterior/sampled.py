@@ -13,6 +13,7 @@ from outpoint.data.wording import enumerate_items
 from outpoint.graphs import Dag
 from outpoint.graphs.blocks import add_ancestors
 from outpoint.mcmc.trace import spread_edges
+from outpoint.naming import named
 from outpoint.posterior.assessment import assess_records, outside_pairs
 from outpoint.posterior.convergence import Assessment
 from outpoint.posterior.diagnostics import Status
@@ -203,8 +204,8 @@ class SampledPosterior(Posterior):
             return ""
         return (
             f" {enumerate_items([str(name) for name in full.index], limit=3)} mostly had {limit} "
-            f"{'parent' if limit == 1 else 'parents'}, as many as max_parents allows: a larger "
-            "limit may give other answers."
+            f"{'parent' if limit == 1 else 'parents'}, as many as {named('max_parents')} allows: "
+            "a larger limit may give other answers."
         )
 
     @cached_property

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.errors import CheckpointError
+from outpoint.naming import option
 from outpoint.signals import deferred_signals
 
 FORMAT = b"outpoint checkpoint 1\n"
@@ -65,7 +66,8 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
     digest, _, payload = content[len(FORMAT) :].partition(b"\n")
     if hashlib.sha256(payload).hexdigest().encode() != digest:
         raise CheckpointError(
-            f"{path} is damaged (its checksum does not match): start the run anew with --overwrite."
+            f"{path} is damaged (its checksum does not match): start the run anew with "
+            f"{option('overwrite', True)}."
         )
     try:
         return _unpacked(payload)
@@ -121,7 +123,7 @@ class explained:
             ) from None
         raise CheckpointError(
             f"cannot write to {self._directory} ({error.strerror or error}); the last good "
-            "state is kept: make room there and continue with --resume."
+            f"state is kept: make room there and continue with {option('resume', True)}."
         ) from None
 
 

@@ -17,6 +17,7 @@ from time import monotonic
 from typing import Any
 
 from outpoint.errors import CheckpointError, OptionError
+from outpoint.naming import option, speak_in_flags, speaks_in_flags
 from outpoint.processors import n_threads
 
 RETRIES = 5
@@ -48,7 +49,8 @@ def dask_executor(scheduler: str | None) -> Iterator[Executor]:
         from distributed import Client, LocalCluster
     except ImportError:
         raise OptionError(
-            "engine 'dask' needs dask.distributed: install it with pip install 'outpoint[dask]'."
+            f"{option('engine', 'dask')} needs dask.distributed: install it with pip install "
+            "'outpoint[dask]'."
         ) from None
     with ExitStack() as stack:
         stack.enter_context(_silenced())
@@ -65,7 +67,7 @@ def dask_executor(scheduler: str | None) -> Iterator[Executor]:
                 )
             )
             client = stack.enter_context(Client(cluster, set_as_default=False))
-            client.register_plugin(_deaf_to_ctrl_c())
+            client.register_plugin(_manners())
         else:
             client = _connect(scheduler)
             stack.callback(client.close, timeout=CLOSING)
@@ -104,7 +106,7 @@ def _watched(client: Any, place: str) -> Iterator[WatchedExecutor]:
     over, seen = Event(), Event()
     lost = CheckpointError(
         f"the Dask cluster at {place} has no workers any more, or does not answer; the last good "
-        "state is kept: continue with --resume when it is back."
+        f"state is kept: continue with {option('resume', True)} when it is back."
     )
     none = OptionError(
         f"the Dask cluster at {place} has no workers: start some with 'dask worker ADDRESS'."
@@ -176,14 +178,20 @@ def _silenced() -> Iterator[None]:
             logger.setLevel(level)
 
 
-def _deaf_to_ctrl_c() -> Any:
-    """For workers on this machine: a terminal tells them of Ctrl-C too, but we decide on it."""
+def _manners() -> Any:
+    """For workers on this machine: a terminal tells them of Ctrl-C too, but we decide on it.
+
+    Their messages name options as ours do.
+    """
     from distributed import WorkerPlugin
 
-    class DeafToCtrlC(WorkerPlugin):
+    in_flags = speaks_in_flags()
+
+    class Manners(WorkerPlugin):
         def setup(self, worker: Any) -> None:
+            speak_in_flags(in_flags)
             for name in ("SIGINT", "SIGHUP"):
                 if hasattr(signal, name):
                     signal.signal(getattr(signal, name), signal.SIG_IGN)
 
-    return DeafToCtrlC()
+    return Manners()

@@ -32,6 +32,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from outpoint.errors import CheckpointError, OptionError
+from outpoint.naming import named, option
 
 POSTERIOR, EDGES, BEST_DAG = "posterior.nc", "edges.csv", "map.dot"
 REPORT, SUMMARY = "report.html", "summary.json"
@@ -125,13 +126,13 @@ class RunDirectory:
         if not self.path.exists() and not self.path.is_symlink():
             return
         if not self.path.is_dir():
-            raise OptionError(f"{self} is a file; choose another directory for the run (--out).")
+            raise OptionError(f"{self} is a file; {elsewhere()}.")
         entries = [path for path in sorted(self.path.iterdir()) if not _is_left_over(path)]
         others = [path.name for path in entries if path.name not in (*RUN_FILES, CHECKPOINT)]
         if others:
             raise OptionError(
                 f"{self} holds other files (such as {others[0]!r}), which a run must not mix "
-                "with: choose another directory for the run (--out)."
+                f"with: {elsewhere()}."
             )
         content = {path.name for path in entries}
         if resume:
@@ -140,12 +141,13 @@ class RunDirectory:
         elif content and not overwrite:
             if CHECKPOINT in content:
                 raise OptionError(
-                    f"{self} holds a run that can be continued: do so with --resume, choose "
-                    "another directory (--out), or replace the run with --overwrite."
+                    f"{self} holds a run that can be continued: do so with "
+                    f"{option('resume', True)}, {elsewhere()}, or replace the run with "
+                    f"{option('overwrite', True)}."
                 )
             raise OptionError(
-                f"{self} holds an earlier run: choose another directory (--out), or replace "
-                "the run with --overwrite."
+                f"{self} holds an earlier run: {elsewhere()}, or replace the run with "
+                f"{option('overwrite', True)}."
             )
         if self.has_checkpoint and not (resume and self.identity.exists()):
             self._refuse_foreign()
@@ -154,8 +156,7 @@ class RunDirectory:
         """What is in the checkpoint is removed with it, and must be ours."""
         if not _holds_only(self.checkpoint, IN_CHECKPOINT):
             raise CheckpointError(
-                f"{self.checkpoint} holds files, but no run of outpoint: choose another directory "
-                "(--out)."
+                f"{self.checkpoint} holds files, but no run of outpoint: {elsewhere()}."
             )
 
     def failure(self, error: OSError) -> str:
@@ -164,9 +165,9 @@ class RunDirectory:
         if self.has_checkpoint:
             return (
                 f"cannot write to {self} ({why}); the state of the run is kept: make that "
-                "possible and continue with --resume."
+                f"possible and continue with {option('resume', True)}."
             )
-        return f"cannot write to {self} ({why}): choose another directory for the run (--out)."
+        return f"cannot write to {self} ({why}): {elsewhere()}."
 
     # Writing
 
@@ -235,11 +236,16 @@ class RunDirectory:
                 shutil.rmtree(path)
 
 
+def elsewhere() -> str:
+    """What to do where a run cannot be."""
+    return f"choose another directory for the run ({named('out')})"
+
+
 def nothing_to_resume(run: RunDirectory) -> str:
     """A sentence about a run without checkpoints."""
     return (
-        f"the run in {run} has left nothing that could be resumed: replace it with --overwrite, "
-        "or choose another directory (--out)."
+        f"the run in {run} has left nothing that could be resumed: replace it with "
+        f"{option('overwrite', True)}, or {elsewhere()}."
     )
 
 

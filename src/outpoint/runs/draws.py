@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from outpoint.errors import CheckpointError
 from outpoint.mcmc.trace import KeptDags
+from outpoint.naming import option
 
 BLOCK = 65536
 """Records that are copied or checked at a time."""
@@ -117,7 +118,8 @@ class FileDraws:
             self._checksum = -1
         if self._checksum != expected:
             raise CheckpointError(
-                f"{self.path} is damaged or missing: start the run anew with --overwrite."
+                f"{self.path} is damaged or missing: start the run anew with "
+                f"{option('overwrite', True)}."
             )
 
     def _write(self, records: NDArray[Any]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.errors import CheckpointError, require
+from outpoint.naming import named
 from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
 from outpoint.runs.directory import RunDirectory
 from outpoint.tables.parent_sets import check_lists
@@ -63,7 +64,8 @@ def open_run(
     except OSError as error:
         raise CheckpointError(
             f"cannot keep the state of a run in {directory.checkpoint} "
-            f"({error.strerror or error}): make that possible, or choose another directory (--out)."
+            f"({error.strerror or error}): make that possible, or choose another directory "
+            f"({named('out')})."
         ) from None
     return name
 

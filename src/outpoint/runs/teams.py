@@ -17,6 +17,7 @@ import numpy as np
 
 from outpoint.errors import CheckpointError, OutpointError
 from outpoint.mcmc import Settings
+from outpoint.naming import option
 from outpoint.processors import n_threads, thread_pool
 from outpoint.progress import ChainStatus
 from outpoint.runs.checkpoint import explained
@@ -181,7 +182,7 @@ class WorkerTeam:
         except Exception as error:
             raise CheckpointError(
                 f"the workers have failed ({type(error).__name__}: {error}); the last good state "
-                "is kept: continue with --resume."
+                f"is kept: continue with {option('resume', True)}."
             ) from None
 
     @property

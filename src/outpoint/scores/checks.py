@@ -12,11 +12,18 @@ import numpy as np
 from outpoint.data import Dataset
 from outpoint.data.cells import parse_numbers
 from outpoint.data.dataset import Kind
-from outpoint.data.wording import enumerate_items, enumerate_names, option
+from outpoint.data.wording import enumerate_items, enumerate_names
 from outpoint.errors import DataError, OptionError
+from outpoint.naming import option
 
-GO_ON = "or go on with allow_degenerate=True (--allow-degenerate)"
-_CUT = "cut the continuous ones into levels with discretize={'all': 3} (--discretize all:3)"
+
+def go_on() -> str:
+    """The end of a refusal that the user may overrule."""
+    return f"or go on with {option('allow_degenerate', True)}"
+
+
+def _cut() -> str:
+    return f"cut the continuous ones into levels with {option('discretize', {'all': 3})}"
 
 
 def require_kind(data: Dataset, kind: Kind, score: str) -> None:
@@ -27,7 +34,7 @@ def require_kind(data: Dataset, kind: Kind, score: str) -> None:
         return
     ways = _readings(data, kind)
     if kind == "categorical":
-        ways.append(_CUT)
+        ways.append(_cut())
     if len(wrong) < data.n_nodes:
         ways.append(f"leave columns out with {option('drop', wrong)}")
     raise DataError(
@@ -43,7 +50,7 @@ def refuse_mixture(data: Dataset, what: str) -> None:
         return
     continuous, categorical = data.columns_of("continuous"), data.columns_of("categorical")
     rarer = min(categorical, continuous, key=len)
-    ways = [*_readings(data, "continuous"), *_readings(data, "categorical"), _CUT]
+    ways = [*_readings(data, "continuous"), *_readings(data, "categorical"), _cut()]
     ways += [
         f"leave columns out, as with {option('drop', rarer)}",
         "choose the score blocks or conditional-gaussian",
@@ -89,14 +96,14 @@ def refuse_degenerate(
         raise DataError(
             f"column{'' if one else 's'} {enumerate_names(constant)} {'is' if one else 'are'} "
             f"constant, so the data say nothing about {'its' if one else 'their'} edges: leave "
-            f"{'it' if one else 'them'} out with {option('drop', constant)}, {GO_ON}."
+            f"{'it' if one else 'them'} out with {option('drop', constant)}, {go_on()}."
         )
     if data.copied_columns:
         raise DataError(_describe_copies(data, score))
     if data.n_obs < data.n_nodes:
         raise DataError(
             f"the table has fewer rows ({data.n_obs}) than columns ({data.n_nodes}): {score} stays "
-            f"defined, but its prior would decide most edges: drop columns, {GO_ON}."
+            f"defined, but its prior would decide most edges: drop columns, {go_on()}."
         )
 
 
@@ -114,7 +121,7 @@ def _describe_copies(data: Dataset, score: str) -> str:
     return (
         f"columns {listed} are {how}; {score} stays defined, but no data can tell the two apart, "
         f"so every edge of one is shared out between both: leave one out, as with "
-        f"{option('drop', second)}, {GO_ON}."
+        f"{option('drop', second)}, {go_on()}."
     )
 
 

@@ -24,6 +24,7 @@ from outpoint.data import Dataset
 from outpoint.data.wording import enumerate_names
 from outpoint.errors import DataError, OptionError
 from outpoint.kernels import kernel
+from outpoint.naming import option
 from outpoint.scores.base import GaussianPosterior, SetScorer
 from outpoint.scores.checks import is_positive_number
 from outpoint.scores.families import Members, Scores
@@ -98,7 +99,7 @@ def note_units(score: object, data: Dataset) -> tuple[str, ...]:
         verb = "varies" if len(small) == 1 else "vary"
         notes.append(
             f"in raw units {enumerate_names(small)} {verb} so little that {title}'s prior "
-            "outweighs the data: use other units, or leave out --raw-units (standardize=False)"
+            f"outweighs the data: use other units, or leave out {option('standardize', False)}"
         )
     return tuple(notes)
 

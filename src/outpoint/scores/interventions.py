@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from outpoint.data import Dataset
 from outpoint.data.wording import enumerate_names
 from outpoint.errors import DataError, OptionError
+from outpoint.naming import option
 from outpoint.scores.base import FamilyScorer, LocalScore, Nodes
-from outpoint.scores.checks import GO_ON
+from outpoint.scores.checks import go_on
 from outpoint.scores.families import Scores
 from outpoint.scores.prior import StructurePrior
 
@@ -61,7 +62,7 @@ def refuse_unobserved(data: Dataset, prior: StructurePrior, *, allow_degenerate:
     raise DataError(
         f"{enumerate_names(names)} {'was' if one else 'were'} set in every row, so the data say "
         f"nothing about {'its' if one else 'their'} parents, all of which score the same: declare "
-        f"{'it a root' if one else 'them roots'} with roots={names!r} (--root), {GO_ON}."
+        f"{'it a root' if one else 'them roots'} with {option('roots', names)}, {go_on()}."
     )
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from outpoint.errors import OptionError
 from outpoint.kernels import kernel
+from outpoint.naming import named
 from outpoint.scores.edge_prior import Edge, EdgePrior, in_words
 from outpoint.scores.families import Scores, size_offsets, subsets_of_size
 from outpoint.scores.knowledge import Knowledge
@@ -118,7 +119,8 @@ def _refuse_many_parents(
             f"{names[child]} has {in_degree[child]} required parents"
             for child in np.flatnonzero(in_degree > max_parents).tolist()
         ]
-        raise OptionError(f"{in_words(children)}, but max_parents is {max_parents}.")
+        limit = named("max_parents")
+        raise OptionError(f"{in_words(children)}, but {limit} is {max_parents}.")
 
 
 def _size_log_weights(n: int, structure_prior: str) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from outpoint.errors import OptionError, TooLargeError
+from outpoint.naming import named
 from outpoint.scores import FamilyScorer, StructurePrior
 from outpoint.scores.families import Scores, count_subsets
 from outpoint.tables.candidates import Candidates, choose_candidates, rank_needed
@@ -79,10 +80,10 @@ def check_max_parents(
         known = n_candidates if is_whole(n_candidates) else USUAL_CANDIDATES
         return default_max_parents(n_nodes, affordable, known)
     if not is_whole(max_parents):
-        raise OptionError(f"max_parents is a whole number, not {max_parents!r}.")
+        raise OptionError(f"{named('max_parents')} is a whole number, not {max_parents!r}.")
     if not 1 <= max_parents <= n_nodes - 1:
         raise OptionError(
-            f"max_parents must be from 1 to {n_nodes - 1} for {n_nodes} variables, "
+            f"{named('max_parents')} must be from 1 to {n_nodes - 1} for {n_nodes} variables, "
             f"not {max_parents}."
         )
     return int(max_parents)
@@ -157,7 +158,7 @@ def score_families(
 def check_n_candidates(n_candidates: int, prior: StructurePrior) -> None:
     """Refuse numbers of candidates that cannot be."""
     if n_candidates < 0:
-        raise OptionError(f"n_candidates must not be negative, but is {n_candidates}.")
+        raise OptionError(f"{named('n_candidates')} must not be negative, but is {n_candidates}.")
     if n_candidates > MAX_CANDIDATES:
         raise TooLargeError(
             f"a dense table over {n_candidates} candidate parents does not fit; "

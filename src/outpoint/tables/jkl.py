@@ -7,6 +7,7 @@ import numpy as np
 
 from outpoint.data import Data, Dataset, load_dataset
 from outpoint.errors import OptionError, TooLargeError
+from outpoint.naming import named
 from outpoint.scores import FamilyScorer, Score, bind_score, resolve_score
 from outpoint.scores.families import count_subsets, subsets_of_size
 from outpoint.tables.build import MAX_FAMILIES, check_max_parents
@@ -37,7 +38,7 @@ def write_jkl(
     if n_families > MAX_FAMILIES:
         raise TooLargeError(
             f"there are {n_families:,} parent sets of at most {limit} variables: give a smaller "
-            "max_parents."
+            f"{named('max_parents')}."
         )
     chosen = resolve_score(score, dataset)
     scorer = bind_score(chosen, dataset, allow_degenerate=allow_degenerate)
