@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 import outpoint as op
-from benchmarks.problems import PAPER_SCORE, alarm, solvable
+from benchmarks.problems import PAPER_PRIOR, PAPER_SCORE, alarm, solvable
 from outpoint.mcmc import SAMPLERS
 from outpoint.runs import Progress
 
@@ -23,7 +23,14 @@ def main(arguments: list[str]) -> None:
     methods = arguments[1:] or list(SAMPLERS)
     print("data      method         seconds  median   worst  stuck")
     for label, data, max_parents in solvable():
-        exact = op.learn(data, PAPER_SCORE, method="exact", max_parents=max_parents, seed=0)
+        exact = op.learn(
+            data,
+            PAPER_SCORE,
+            method="exact",
+            max_parents=max_parents,
+            seed=0,
+            structure_prior=PAPER_PRIOR,
+        )
         for method in methods:
             runs = [_run(data, max_parents, method, seed) for seed in range(n_seeds)]
             errors = [np.abs(edges - exact.edge_probabilities.values).max() for edges, _ in runs]
@@ -35,7 +42,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _run(
-    data: op.Dataset, max_parents: int, method: str, seed: int, prior: str = "uniform"
+    data: op.Dataset, max_parents: int, method: str, seed: int, prior: str = PAPER_PRIOR
 ) -> tuple[np.ndarray, float]:
     """Edge probabilities, and the seconds from the first to the last step."""
     times: list[float] = []

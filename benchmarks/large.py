@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import outpoint as op
-from benchmarks.problems import PAPER_SCORE, gaussian
+from benchmarks.problems import PAPER_PRIOR, PAPER_SCORE, gaussian
 from outpoint.experiments.problems import paper_file
 
 PARTS = ("restricted", "random", "networks")
@@ -44,7 +44,14 @@ def _restricted(n_seeds: int, *, at_random: bool) -> None:
     print("data      candidates  seed  seconds  steps    error   verdict")
     for which, max_parents, n_candidates in RESTRICTED:
         data = op.datasets.boston() if which == "boston" else gaussian(which, 200, 5)
-        exact = op.learn(data, PAPER_SCORE, method="exact", max_parents=max_parents, seed=0)
+        exact = op.learn(
+            data,
+            PAPER_SCORE,
+            method="exact",
+            max_parents=max_parents,
+            seed=0,
+            structure_prior=PAPER_PRIOR,
+        )
         for seed in range(n_seeds):
             given = _any_candidates(data, n_candidates, seed) if at_random else None
             begun = time.perf_counter()
@@ -55,6 +62,7 @@ def _restricted(n_seeds: int, *, at_random: bool) -> None:
                 max_parents=max_parents,
                 n_candidates=n_candidates,
                 candidates=given,
+                structure_prior=PAPER_PRIOR,
                 seed=seed,
             )
             seconds = time.perf_counter() - begun

@@ -13,7 +13,7 @@ import numpy as np
 
 import outpoint as op
 from benchmarks.large import sparse_gaussian
-from benchmarks.problems import PAPER_SCORE, alarm, solvable, with_observed_levels
+from benchmarks.problems import PAPER_PRIOR, PAPER_SCORE, alarm, solvable, with_observed_levels
 from outpoint.data import load_dataset
 from outpoint.experiments.problems import paper_file
 
@@ -41,16 +41,16 @@ def main(arguments: list[str]) -> None:
 def _proven(n_seeds: int, labels: list[str]) -> None:
     print("data      method         seeds  found  runs found  seconds   worst   bound     gap")
     for name, data, max_parents in solvable():
+        limits = {"max_parents": max_parents, "structure_prior": PAPER_PRIOR}
         for _ in range(2):  # the first compiles
-            exact = op.find_map(data, PAPER_SCORE, method="exact", max_parents=max_parents)
+            exact = op.find_map(data, PAPER_SCORE, method="exact", **limits)
         print(f"{name:<9} {'exact':<13} {1:>6}  {1:>5}  {'':10}  {exact.seconds:7.2f}", flush=True)
         for label in labels:
             options, share = METHODS[label]
-            op.find_map(data, PAPER_SCORE, max_parents=max_parents, seed=0, **options)  # compiles
+            op.find_map(data, PAPER_SCORE, seed=0, **limits, **options)  # compiles
             seeds = range(1, 1 + max(1, int(n_seeds * share)))
             results = [
-                op.find_map(data, PAPER_SCORE, max_parents=max_parents, seed=seed, **options)
-                for seed in seeds
+                op.find_map(data, PAPER_SCORE, seed=seed, **limits, **options) for seed in seeds
             ]
             _print_row(name, label, results, exact.log_score)
 

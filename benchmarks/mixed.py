@@ -72,6 +72,7 @@ def _recover(dag: op.Dag, data: op.Dataset, score: str, seed: int) -> tuple[floa
         score,
         method="exact" if data.n_nodes <= 10 else "mcmc",
         max_parents=MAX_PARENTS,
+        structure_prior="uniform",
         steps=None if data.n_nodes <= 10 else STEPS,
         seed=seed,
         allow_degenerate=True,

@@ -12,6 +12,8 @@ from outpoint.experiments.problems import paper_file
 
 PAPER_SCORE = op.BGe(standardize=False)
 """BGe of raw columns: comparisons with the paper's numbers, and with other programs, need it."""
+PAPER_PRIOR = "uniform"
+"""The structure prior that the paper's numbers have."""
 
 
 def gaussian(n_nodes: int, n_obs: int, max_parents: int) -> op.Dataset:

@@ -49,7 +49,7 @@ def test_options_reach_the_sampler(frame):
 
 OPTIONS = {
     "max_parents": 1,
-    "structure_prior": "fair",
+    "structure_prior": "uniform",
     "knowledge": op.Knowledge(required=["c -> a"]),
     "edge_prior": 0.1,
     "forbidden": [("a", "b")],

@@ -3,8 +3,9 @@
 import json
 import subprocess
 import sys
+from inspect import signature
 from itertools import permutations
-from math import e, sqrt
+from math import comb, e, log, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +180,8 @@ def test_custom_score_by_name_and_by_number() -> None:
 def test_three_nodes_with_one_unit_per_edge() -> None:
     """The number of edges of a uniform draw weighted by e per edge: 1, 6, 12 and 6 DAGs."""
     n_draws = 5000
-    posterior = op.learn(np.zeros((1, 3)), op.CustomScore(lambda child, pa: len(pa)), seed=2024)
+    score = op.CustomScore(lambda child, pa: len(pa))
+    posterior = op.learn(np.zeros((1, 3)), score, structure_prior="uniform", seed=2024)
     weights = np.array([1, 6 * e, 12 * e**2, 6 * e**3])
     assert posterior.log_evidence == pytest.approx(np.log(weights.sum()), abs=1e-12)
     law = weights / weights.sum()
@@ -196,7 +198,7 @@ def test_three_nodes_with_one_unit_per_edge() -> None:
 
 def test_posterior_agrees_with_all_dags_listed() -> None:
     listed = enumerate_posterior(4, lambda v, parents: bge_family_score(STANDARD, v, parents))
-    posterior = op.learn(FRAME)
+    posterior = op.learn(FRAME, structure_prior="uniform")
     assert posterior.log_evidence == pytest.approx(listed.log_evidence, abs=1e-8)
     np.testing.assert_allclose(posterior.edge_probabilities, listed.edges, atol=1e-9)
     np.testing.assert_allclose(posterior.ancestor_probabilities, listed.ancestors, atol=1e-9)
@@ -204,14 +206,38 @@ def test_posterior_agrees_with_all_dags_listed() -> None:
 
 def test_known_answers_for_boston() -> None:
     raw = op.BGe(standardize=False)
-    limited = op.learn("boston", raw, max_parents=3)
+    limited = op.learn("boston", raw, max_parents=3, structure_prior="uniform")
     assert limited.log_evidence == pytest.approx(-20414.638948995, abs=1e-6)
     assert limited.map_log_score == pytest.approx(-20419.778010134, abs=1e-6)
     empty = op.Dag.empty(limited.names)
     assert op.log_score("boston", empty, raw) == pytest.approx(-22590.93197, abs=1e-5)
+    usual = op.learn("boston", max_parents=3)
+    assert usual.log_evidence == pytest.approx(-7800.280897, abs=1e-6)
+    assert usual.map_log_score == pytest.approx(-7804.691017, abs=1e-6)
 
 
 # Priors and background knowledge
+
+
+def test_the_default_prior_is_fair_everywhere() -> None:
+    from outpoint.cli.options import DEFAULT_MODEL
+
+    for function in (op.learn, op.find_map, op.log_score, op.OutpointLearner):
+        assert signature(function).parameters["structure_prior"].default == "fair", function
+    assert DEFAULT_MODEL["structure_prior"] == "fair"
+
+
+def expected_edges(n: int, n_obs: int, **options: Any) -> float:
+    """Expected number of edges between independent columns, exactly."""
+    data = np.random.default_rng([n, n_obs]).normal(size=(n_obs, n))
+    return float(op.learn(data, method="exact", **options).edge_probabilities.to_numpy().sum())
+
+
+@pytest.mark.parametrize(("n", "n_obs"), [(8, 100), pytest.param(18, 200, marks=pytest.mark.long)])
+def test_independent_columns_have_hardly_any_edges(n: int, n_obs: int) -> None:
+    assert expected_edges(n, n_obs) < 2
+    if n == 8:  # the prior of the paper, which must be told apart
+        assert expected_edges(n, n_obs, structure_prior="uniform") > 3
 
 
 def test_edge_prior_forms_agree() -> None:
@@ -316,22 +342,22 @@ def test_log_score_is_the_sum_over_families() -> None:
     dag = op.Dag.from_edges(NAMES, [("a", "b"), ("b", "d"), ("c", "d")])
     families = [(0, ()), (1, (0,)), (2, ()), (3, (1, 2))]
     expected = sum(bge_family_score(STANDARD, child, parents) for child, parents in families)
-    assert op.log_score(FRAME, dag) == pytest.approx(expected, abs=1e-9)
+    uniform = op.log_score(FRAME, dag, structure_prior="uniform")
+    assert uniform == pytest.approx(expected, abs=1e-9)
+    fair = uniform - log(comb(3, 1)) - log(comb(3, 2))  # b has one of three possible parents, d two
+    assert op.log_score(FRAME, dag) == pytest.approx(fair, abs=1e-9)
 
 
 def test_log_score_does_not_depend_on_the_order_of_the_nodes() -> None:
     edges = [("a", "b"), ("b", "d"), ("c", "d")]
-    scores = {
-        op.log_score(FRAME, op.Dag.from_edges(names, edges), structure_prior="fair")
-        for names in permutations(NAMES)
-    }
+    scores = {op.log_score(FRAME, op.Dag.from_edges(names, edges)) for names in permutations(NAMES)}
     assert len(scores) == 1
 
 
-@pytest.mark.parametrize("structure_prior", ["uniform", "fair"])
+@pytest.mark.parametrize("prior", [{}, {"structure_prior": "uniform"}], ids=["default", "uniform"])
 @pytest.mark.parametrize("edge_prior", [None, 0.3])
-def test_log_score_is_that_of_learn(structure_prior: str, edge_prior: float | None) -> None:
-    options: dict[str, Any] = {"structure_prior": structure_prior, "edge_prior": edge_prior}
+def test_log_score_is_that_of_learn(prior: dict[str, str], edge_prior: float | None) -> None:
+    options: dict[str, Any] = {**prior, "edge_prior": edge_prior}
     posterior = op.learn(FRAME, **options)
     score = op.log_score(FRAME, posterior.map_dag, **options)
     assert score == pytest.approx(posterior.map_log_score, abs=1e-9)
@@ -355,11 +381,11 @@ def test_log_score_refuses() -> None:
 
 
 def test_record_of_the_run() -> None:
-    posterior = op.learn(FRAME, max_parents=2, structure_prior="fair", seed=np.int64(9))
+    posterior = op.learn(FRAME, max_parents=2, structure_prior="uniform", seed=np.int64(9))
     info = posterior.info
     assert (info.n_observations, info.max_parents, info.seed) == (40, 2, 9)
     assert type(info.seed) is int
-    assert (info.score, info.structure_prior, info.version) == ("bge", "fair", op.__version__)
+    assert (info.score, info.structure_prior, info.version) == ("bge", "uniform", op.__version__)
     assert info.elapsed_seconds > 0
     assert op.learn(FRAME).info.max_parents == 3
 
@@ -387,7 +413,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "score object": ({"score": 5}, op.OptionError, "a score is a name"),
     "no score": ({"score": None}, op.OptionError, "a score is a name"),
     "bdeu of numbers": ({"score": "bdeu"}, op.DataError, "BDeu needs categorical"),
-    "structure prior": ({"structure_prior": "x"}, op.OptionError, "uniform, fair"),
+    "structure prior": ({"structure_prior": "x"}, op.OptionError, "fair, uniform"),
     "edge prior": ({"edge_prior": 1.0}, op.OptionError, "between 0 and 1"),
     "edge prior table": ({"edge_prior": np.full((4, 4), 2.0)}, op.OptionError, "from 0 to 1"),
     "edge prior shape": ({"edge_prior": np.full((3, 3), 0.5)}, op.OptionError, "shape"),

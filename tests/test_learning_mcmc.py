@@ -44,7 +44,7 @@ def random_score(child: int, parents: tuple[int, ...]) -> float:
 
 PROBLEMS: dict[str, dict[str, Any]] = {
     "bge": {"data": GAUSSIAN},
-    "bdeu": {"data": BINARY, "structure_prior": "fair"},
+    "bdeu": {"data": BINARY, "structure_prior": "uniform"},
     "custom": {"data": NOTHING, "score": op.CustomScore(random_score), "max_parents": 2},
     "forbidden": {
         "data": NOTHING,

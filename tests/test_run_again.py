@@ -28,7 +28,7 @@ RUNS = {
         "edge_prior": 0.2,
     },
     "edge prior table": {"edge_prior": pd.DataFrame(0.3, index=NAMES, columns=NAMES)},
-    "fair": {"structure_prior": "fair", "max_parents": 3},
+    "uniform": {"structure_prior": "uniform", "max_parents": 3},
     "sampled": {**SAMPLED, "warmup": 60},
     "moves": {**SAMPLED, "moves": {"split_join": 1.0, "node_gibbs": 2.0, "rev": 0.5}},
     "start": {**SAMPLED, "start": op.Dag.from_edges(NAMES, [("a", "b"), ("b", "c")])},

@@ -74,7 +74,7 @@ class OutpointLearner:
         start: Start | None = None,
         n_candidates: int | None = None,
         candidates: Mapping[str, Sequence[str]] | None = None,
-        structure_prior: str = "uniform",
+        structure_prior: str = "fair",
         knowledge: Knowledge | str | Path | None = None,
         edge_prior: GivenEdgePrior | None = None,
         forbidden: Iterable[tuple[str, str]] = (),

@@ -73,7 +73,7 @@ def learn(
     start: Start | None = None,
     n_candidates: int | None = None,
     candidates: Mapping[str, Sequence[str]] | None = None,
-    structure_prior: str = "uniform",
+    structure_prior: str = "fair",
     knowledge: Knowledge | str | Path | None = None,
     edge_prior: GivenEdgePrior | None = None,
     forbidden: Iterable[tuple[str, str]] = (),
@@ -147,7 +147,9 @@ def learn(
         as well, within the limit that ``max_parents`` describes: up to the sizes that are all
         scored, the choice affects how fast chains mix, not what they sample.
     structure_prior
-        ``"uniform"`` over DAGs, or ``"fair"``: the same weight for each number of parents.
+        ``"fair"``: the same weight for each number of parents of a node; or ``"uniform"``: the
+        same weight for each DAG, as in the paper. Most DAGs have many edges, so that the uniform
+        prior expects many edges, the more the more variables there are.
     knowledge
         A :class:`Knowledge`, or the path of a TOML or CSV file with one. The five options below
         say the same one by one and are combined with it; contradictions are refused.
@@ -347,7 +349,7 @@ def log_score(
     dag: Dag,
     score: Score = "auto",
     *,
-    structure_prior: str = "uniform",
+    structure_prior: str = "fair",
     knowledge: Knowledge | str | Path | None = None,
     edge_prior: GivenEdgePrior | None = None,
     forbidden: Iterable[tuple[str, str]] = (),

@@ -169,7 +169,7 @@ def find_map(
     tabu: int = TABU,
     patience: int = PATIENCE,
     n_candidates: int | None = None,
-    structure_prior: str = "uniform",
+    structure_prior: str = "fair",
     knowledge: Knowledge | str | Path | None = None,
     edge_prior: GivenEdgePrior | None = None,
     forbidden: Iterable[tuple[str, str]] = (),

@@ -45,7 +45,9 @@ def test_a_program_from_elsewhere_gets_our_scores_and_our_prior(network, exact):
 
 
 def test_another_posterior_would_be_noticed(network, exact):
-    uniform = op.learn(network.data, "bdeu", "exact", network.max_parents, seed=1)
+    uniform = op.learn(
+        network.data, "bdeu", "exact", network.max_parents, structure_prior="uniform", seed=1
+    )
     edges = uniform.edge_probabilities.loc[list("abcd"), list("abcd")].to_numpy()
     assert distance(edges, [exact])[0] > 0.01
 

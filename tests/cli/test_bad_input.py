@@ -86,7 +86,7 @@ BAD_OPTIONS = {
         ["BDeu needs categorical", "'a'", "continuous"],
     ),
     "bge of categories": (["asia", "--score", "bge"], ["BGe needs continuous", "'asia'"]),
-    "structure prior": (["--structure-prior", "flat"], ["'flat'", "uniform, fair"]),
+    "structure prior": (["--structure-prior", "flat"], ["'flat'", "fair, uniform"]),
     "kind of no column": (["--continuous", "zz"], ["'zz'", "not a column", "'a', 'b'"]),
     "two kinds": (["--continuous", "a", "--categorical", "a,b"], ["'a'", "both"]),
     "no names": (["--drop", " , "], ["--drop is a list of columns"]),

@@ -48,20 +48,30 @@ def learn_json(run: Run, *words: str) -> dict[str, Any]:
 
 
 # the known answers for Boston Housing; the evidence of asia is that of the Python interface
+PAPER = ["--raw-units", "--structure-prior", "uniform"]
 BUNDLED = [
-    ("boston", 14, 506, 3, op.BGe(standardize=False), -20414.638948995),
-    ("asia", 8, 1000, 7, op.BDeu(), None),
+    ("boston", 14, 506, 3, op.BGe(standardize=False), "uniform", PAPER, -20414.638948995),
+    ("asia", 8, 1000, 7, op.BDeu(), "fair", [], None),
 ]
 
 
-@pytest.mark.parametrize(("name", "n", "n_obs", "limit", "score", "log_evidence"), BUNDLED)
+@pytest.mark.parametrize(
+    ("name", "n", "n_obs", "limit", "score", "prior", "words", "log_evidence"), BUNDLED
+)
 def test_files_of_a_bundled_data_set(
-    run: Run, name: str, n: int, n_obs: int, limit: int, score: Any, log_evidence: float | None
+    run: Run,
+    name: str,
+    n: int,
+    n_obs: int,
+    limit: int,
+    score: Any,
+    prior: str,
+    words: list[str],
+    log_evidence: float | None,
 ) -> None:
-    units = ["--raw-units"] if name == "boston" else []
-    outcome = run("learn", name, "--max-parents", str(limit), *units, "--seed", "5", "-o", "run")
+    outcome = run("learn", name, "--max-parents", str(limit), *words, "--seed", "5", "-o", "run")
     assert (outcome.code, outcome.err) == (0, "")
-    posterior = op.learn(name, score, max_parents=limit)
+    posterior = op.learn(name, score, max_parents=limit, structure_prior=prior)
     assert sorted(path.name for path in Path("run").iterdir()) == FILES
 
     summary = read_summary("run")
@@ -86,11 +96,12 @@ def test_files_of_a_bundled_data_set(
         assert (float(row["mcse"]), row["rhat"], row["ess"], row["status"]) == (0, "", "", "exact")
 
     assert op.Dag.from_dot(Path("run/map.dot").read_text()) == posterior.map_dag
-    assert op.log_score(name, posterior.map_dag, score) == pytest.approx(summary["map_log_score"])
+    best = op.log_score(name, posterior.map_dag, score, structure_prior=prior)
+    assert best == pytest.approx(summary["map_log_score"])
 
 
 def test_printed_summary(run: Run) -> None:
-    out = run("learn", "boston", "--max-parents", "3", "--raw-units").out
+    out = run("learn", "boston", "--max-parents", "3", *PAPER).out
     lines = out.splitlines()
     assert lines[0] == "Data      boston: 506 observations of 14 continuous variables"
     assert lines[1] == "Model     BGe(standardize=False) score, uniform prior, at most 3 parents"
@@ -105,10 +116,8 @@ def test_printed_summary(run: Run) -> None:
         lines[-1] == "Files     outpoint-run-boston/ (edges.csv, map.dot, posterior.nc, "
         "report.html, summary.json)"
     )
-    assert "uniform prior, no limit on parents\n" in run("learn", "data.csv").out
-    assert (
-        "uniform prior, at most 2 parents\n" in run("learn", "data.csv", "--max-parents", "2").out
-    )
+    assert "fair prior, no limit on parents\n" in run("learn", "data.csv").out
+    assert "fair prior, at most 2 parents\n" in run("learn", "data.csv", "--max-parents", "2").out
     assert "at most 1 parent\n" in run("learn", "data.csv", "--max-parents", "1").out
     assert all(line == line.rstrip() for line in lines)
     assert "few enough" not in run("learn", "asia", "--method", "exact").out
@@ -238,7 +247,7 @@ OPTIONS: dict[str, tuple[list[str], dict[str, Any]]] = {
     "max parents": (["--max-parents", "1"], {"max_parents": 1}),
     "method": (["--method", "exact", "--score", "bge"], {"method": "exact", "score": "bge"}),
     "raw units": (["--raw-units"], {"score": op.BGe(standardize=False)}),
-    "structure prior": (["--structure-prior", "fair"], {"structure_prior": "fair"}),
+    "structure prior": (["--structure-prior", "uniform"], {"structure_prior": "uniform"}),
     "edge prior": (["--edge-prior", "0.1"], {"edge_prior": 0.1}),
     "forbid": (
         ["--forbid", "a->b", "--forbid", " b -> a "],

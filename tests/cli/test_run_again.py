@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("reports")
 WORDS = {
     "knowledge": ["--require", "a->b", "--forbid", "c->d", "--tier", "a,b", "--edge-prior", "0.2"],
     "sampled": ["--method", "mcmc", "--steps", "400", "--chains", "2"],
-    "read": ["--columns", "a,b,c", "--max-parents", "1", "--structure-prior", "fair"],
+    "read": ["--columns", "a,b,c", "--max-parents", "1", "--structure-prior", "uniform"],
 }
 
 

@@ -14,7 +14,7 @@ OPTIONS = {
     "raw units": (["--raw-units"], {"score": op.BGe(standardize=False)}),
     "edge prior": (["--edge-prior", "0.1"], {"edge_prior": 0.1}),
     "knowledge": (["--knowledge", "known.toml"], {"knowledge": KNOWN}),
-    "fair": (["--structure-prior", "fair"], {"structure_prior": "fair"}),
+    "uniform": (["--structure-prior", "uniform"], {"structure_prior": "uniform"}),
     "forbid": (["--forbid", "b->a"], {"forbidden": [("b", "a")]}),
     "require": (["--require", "a->b"], {"required": [("a", "b")]}),
     "tiers": (["--tier", "a,c", "--tier", "b,d"], {"tiers": [["a", "c"], ["b", "d"]]}),

@@ -36,12 +36,12 @@ KNOWN_FILES = [  # file, max_parents, log evidence, best log score, tolerance
 
 @pytest.mark.parametrize(("max_parents", "log_evidence", "best"), KNOWN)
 def test_known_answers_of_boston(max_parents, log_evidence, best):
-    posterior = op.learn(op.datasets.boston(), RAW, method="exact", max_parents=max_parents)
+    data, prior = op.datasets.boston(), "uniform"
+    posterior = op.learn(data, RAW, method="exact", max_parents=max_parents, structure_prior=prior)
     assert posterior.log_evidence == pytest.approx(log_evidence, abs=1e-6)
     assert posterior.map_log_score == pytest.approx(best, abs=1e-6)
-    assert op.log_score(op.datasets.boston(), posterior.map_dag, RAW) == pytest.approx(
-        best, abs=1e-6
-    )
+    found = op.log_score(data, posterior.map_dag, RAW, structure_prior=prior)
+    assert found == pytest.approx(best, abs=1e-6)
 
 
 @pytest.mark.long
@@ -50,7 +50,9 @@ def test_known_answers_of_boston(max_parents, log_evidence, best):
 def test_known_answers_of_the_paper(file, max_parents, log_evidence, best, tolerance):
     kind = {"continuous": "all"} if file.endswith(".csv") else {}
     data = op.load_dataset(Path(PAPER_DATA) / file, **kind)
-    posterior = op.learn(data, RAW, method="exact", max_parents=max_parents)
+    posterior = op.learn(
+        data, RAW, method="exact", max_parents=max_parents, structure_prior="uniform"
+    )
     assert posterior.log_evidence == pytest.approx(log_evidence, abs=tolerance)
     assert posterior.map_log_score == pytest.approx(best, abs=tolerance)
 
@@ -70,7 +72,7 @@ def test_precision_where_terms_cancel_most(penalty):
         return -penalty * len(parents) + table[v, sum(1 << u for u in parents)]
 
     data = op.Dataset(tuple(f"v{i}" for i in range(12)), np.zeros((1, 12)))
-    posterior = op.learn(data, op.CustomScore(score), method="exact")
+    posterior = op.learn(data, op.CustomScore(score), method="exact", structure_prior="uniform")
     assert posterior.solution.discrepancy < 1e-10
 
 

@@ -46,6 +46,7 @@ def run(method: str, data: op.Dataset, seed: int, edge_prior: float | None = Non
         data,
         SCORE,
         method,
+        structure_prior="uniform",
         edge_prior=edge_prior,
         seed=seed,
         allow_degenerate=True,

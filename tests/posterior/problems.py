@@ -26,7 +26,8 @@ class Listed:
 
     def learn(self, method: str = "exact", **options) -> op.Posterior:
         data = op.Dataset(self.names, np.zeros((1, len(self.names))))
-        return op.learn(data, op.CustomScore(self.score), method, **options)
+        score = op.CustomScore(self.score)
+        return op.learn(data, score, method, structure_prior="uniform", **options)
 
     def mean(self, function: Callable[[Dag], float]) -> float:
         """Posterior mean of a function by listing."""

@@ -247,6 +247,7 @@ def test_draws_of_a_posterior(method, reference):
         continuous(VALUES),
         BGe(standardize=False),
         method,
+        structure_prior="uniform",
         seed=3,
         **({} if method == "exact" else {"steps": 20_000, "draws": 1000}),
     )

@@ -28,7 +28,12 @@ SAMPLED: dict[str, dict[str, Any]] = {
     "order": {"method": "order", "steps": 800, "draws": 60},
     "structure+rev": {"method": "structure+rev", "steps": 800, "draws": 60, "chains": 2},
     "candidates": {"method": "mcmc", "steps": 400, "n_candidates": 2, "max_parents": 2},
-    "one chain": {"method": "partition+rev", "steps": 500, "chains": 1, "structure_prior": "fair"},
+    "one chain": {
+        "method": "partition+rev",
+        "steps": 500,
+        "chains": 1,
+        "structure_prior": "uniform",
+    },
     "time": {"method": "mcmc", "time": 0.05, "draws": 30},
     "interrupted": {"method": "mcmc", "steps": 4000, "draws": 60},
 }

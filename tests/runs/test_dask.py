@@ -225,7 +225,7 @@ def test_workers_that_cannot_see_the_directory(
     advance = teams.WorkerTeam.advance_to
     monkeypatch.setattr(teams.WorkerTeam, "advance_to", lose_the_table)
     with pytest.raises(op.CheckpointError, match=r"the workers have failed \(FileNotFoundError"):
-        learn("partition", tmp_path / "run", seed=1234, structure_prior="fair", **engine)
+        learn("partition", tmp_path / "run", seed=1234, structure_prior="uniform", **engine)
 
 
 @pytest.mark.attack("an address without a Dask scheduler", "a sentence, in seconds", times=3)

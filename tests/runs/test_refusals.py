@@ -281,7 +281,7 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     "search": ({"start": "search"}, 'start was null and is "search"'),
     "candidates": ({"n_candidates": 3}, "candidates was 4 and is 3"),
     "score": ({"score": op.BGe(alpha_mu=0.5)}, "score was "),
-    "prior": ({"structure_prior": "fair"}, 'structure prior was "uniform" and is "fair"'),
+    "prior": ({"structure_prior": "uniform"}, 'structure prior was "fair" and is "uniform"'),
     "forbidden": ({"forbidden": [("a", "b")]}, "required and forbidden edges was"),
     "required": ({"required": [("a", "b")]}, "required and forbidden edges was"),
 }

@@ -74,7 +74,7 @@ def test_the_command_of_the_report(run: Run, short_rounds: pytest.MonkeyPatch) -
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "mcmc": CASES["mcmc"],
-    "partition": {**CASES["partition+rev"], "warmup": 100, "structure_prior": "fair"},
+    "partition": {**CASES["partition+rev"], "warmup": 100, "structure_prior": "uniform"},
     "moves": {**CASES["mcmc"], "moves": {"node_gibbs": 1, "split_join": 2.5}},
     "start": {
         **CASES["structure+rev"],
@@ -135,7 +135,7 @@ CHANGED: dict[str, tuple[dict[str, Any], str]] = {
     "method": ({"method": "mcmc"}, 'method was "exact" and is "mcmc"'),
     "score": ({"score": op.BGe(alpha_mu=0.5)}, r'score was "BGe\(\)" and is "BGe\(alpha_mu=0.5\)"'),
     "parents": ({"max_parents": 2}, "max_parents was 4 and is 2"),
-    "prior": ({"structure_prior": "fair"}, 'structure prior was "uniform" and is "fair"'),
+    "prior": ({"structure_prior": "uniform"}, 'structure prior was "fair" and is "uniform"'),
     "knowledge": ({"required": [("a", "b")]}, "knowledge was"),
     "edge prior": ({"edge_prior": 0.3}, "knowledge was"),
     "seed": ({"seed": 9}, "seed was 3 and is 9"),

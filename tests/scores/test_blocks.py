@@ -96,7 +96,7 @@ def test_the_posterior_is_that_of_all_dags() -> None:
     expected = enumerate_posterior(
         4, lambda child, parents: blocks_family_score(standard, cardinalities, child, parents)
     )
-    post = op.learn(data)
+    post = op.learn(data, structure_prior="uniform")
     assert post.info.score == "blocks"
     assert post.info.score_settings == "Blocks()"
     assert post.log_evidence == pytest.approx(expected.log_evidence, abs=1e-8)

@@ -2,6 +2,7 @@
 
 from itertools import combinations
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,6 +102,7 @@ def test_equivalent_dags_that_are_allowed_score_the_same() -> None:
 
 
 CARDINALITIES_OF_FOUR = [0, 3, 0, 2]
+LISTED: dict[str, Any] = {"score": "conditional-gaussian", "structure_prior": "uniform"}
 
 
 def four() -> tuple[op.Dataset, np.ndarray]:
@@ -117,12 +119,12 @@ def four() -> tuple[op.Dataset, np.ndarray]:
 
 def test_the_posterior_is_that_of_all_allowed_dags() -> None:
     data, expected = four()
-    post = op.learn(data, "conditional-gaussian")
+    post = op.learn(data, **LISTED)
     assert post.info.score == "conditional-gaussian"
     assert post.log_evidence == pytest.approx(expected.log_evidence, abs=1e-8)
     np.testing.assert_allclose(post.edge_probabilities, expected.edges, atol=1e-9)
     assert post.edge_probabilities.loc["a", ["b", "d"]].max() == 0.0
-    best = op.find_map(data, "conditional-gaussian", method="search", seed=1)
+    best = op.find_map(data, method="search", seed=1, **LISTED)
     assert best.log_score == pytest.approx(expected.best_log_score, abs=1e-8)
 
 
@@ -130,7 +132,7 @@ def test_the_posterior_is_that_of_all_allowed_dags() -> None:
 def test_chains_never_leave_the_allowed_dags(method: str) -> None:
     """Largest error of an edge; seeds are fixed, errors are several times smaller than 0.1."""
     data, expected = four()
-    post = op.learn(data, "conditional-gaussian", method, steps=20_000, seed=1)
+    post = op.learn(data, method=method, steps=20_000, seed=1, **LISTED)
     np.testing.assert_allclose(post.edge_probabilities, expected.edges, atol=0.1)
     assert post.edge_probabilities.loc["a", ["b", "d"]].max() == 0.0
 

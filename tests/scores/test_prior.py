@@ -293,7 +293,7 @@ MISTAKES = {
         {"edge_prior": pd.DataFrame(0.5, index=list("abcdea"), columns=list("abcde"))},
         r"must be the columns of the data: it repeats 'a'",
     ),
-    "unknown prior": ({"structure_prior": "flat"}, r"unknown structure prior 'flat': .*uniform, f"),
+    "unknown prior": ({"structure_prior": "flat"}, r"unknown structure prior 'flat': .*fair, u"),
 }
 
 

@@ -108,7 +108,8 @@ Prior = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="uniform, or fair: equal weight for each number of parents.",
+        help="fair: equal weight for each number of parents; or uniform: equal weight for each "
+        "DAG, as in the paper, which favours many edges.",
         rich_help_panel=KNOWLEDGE,
     ),
 ]
@@ -235,7 +236,7 @@ MODEL_OPTIONS = Group(
         "raw_units": (RawUnits, False),
         "equivalent_sample_size": (EquivalentSampleSize, None),
         "allow_degenerate": (AllowDegenerate, False),
-        "structure_prior": (Prior, "uniform"),
+        "structure_prior": (Prior, "fair"),
         "knowledge": (KnowledgeFile, None),
         "edge_prior": (EdgePrior, None),
         "forbid": (Forbid, None),

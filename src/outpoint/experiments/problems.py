@@ -18,6 +18,8 @@ import numpy as np
 import outpoint as op
 
 PAPER_DATA = "OUTPOINT_PAPER_DATA"
+PRIOR = "uniform"
+"""The structure prior of all the paper's experiments."""
 COEFFICIENT = 2.0
 NOISE_VARIANCE = 0.2
 
@@ -67,7 +69,9 @@ class Problem:
     @property
     def true_log_score(self) -> float | None:
         """Log score of the DAG that generated the data."""
-        return None if self.truth is None else op.log_score(self.data, self.truth, self.score)
+        if self.truth is None:
+            return None
+        return op.log_score(self.data, self.truth, self.score, structure_prior=PRIOR)
 
 
 def three_nodes() -> Problem:

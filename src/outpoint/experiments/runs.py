@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import outpoint as op
 from outpoint.arrays import Floats, Integers
-from outpoint.experiments.problems import NO_REVERSALS, OURS, Problem
+from outpoint.experiments.problems import NO_REVERSALS, OURS, PRIOR, Problem
 from outpoint.posterior import ExactPosterior, SampledPosterior
 from outpoint.runs import Progress
 from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
@@ -141,6 +141,7 @@ def run_sampler(
         problem.score,
         name,
         problem.max_parents,
+        structure_prior=PRIOR,
         chains=extent.n_seeds,
         steps=n_steps,
         seed=SEED,
@@ -174,7 +175,12 @@ def solve_exactly(problem: Problem, directory: Path) -> Exact:
     if saved is not None:
         return Exact(**saved)
     posterior = op.learn(
-        problem.data, problem.score, "exact", max_parents=problem.max_parents, seed=SEED
+        problem.data,
+        problem.score,
+        "exact",
+        max_parents=problem.max_parents,
+        structure_prior=PRIOR,
+        seed=SEED,
     )
     assert isinstance(posterior, ExactPosterior)
     dags = posterior.dags().to_numpy()[0]

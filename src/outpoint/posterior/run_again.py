@@ -20,9 +20,8 @@ def run_again(posterior: Posterior) -> str:
         "score": _score(info),
         "method": repr(info.method),
         "max_parents": repr(info.max_parents),
+        "structure_prior": repr(info.structure_prior),
     }
-    if info.structure_prior != "uniform":
-        options["structure_prior"] = repr(info.structure_prior)
     if info.knowledge:
         options["knowledge"] = f"op.Knowledge.from_dict({info.knowledge!r})"
     lines = ["import outpoint as op"]

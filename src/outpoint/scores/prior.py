@@ -19,7 +19,7 @@ from outpoint.scores.edge_prior import Edge, EdgePrior, in_words
 from outpoint.scores.families import Scores, size_offsets, subsets_of_size
 from outpoint.scores.knowledge import Knowledge
 
-STRUCTURE_PRIORS = ("uniform", "fair")
+STRUCTURE_PRIORS = ("fair", "uniform")
 
 
 @dataclass(frozen=True)
