@@ -41,6 +41,7 @@ from outpoint.scores import (
     StructurePrior,
     bind_score,
     build_prior,
+    reading_for,
     resolve_knowledge,
     resolve_score,
 )
@@ -222,7 +223,8 @@ def _learn(
 ) -> Posterior:
     """Do what was ``asked`` for, in the directory of a run, if there is one, that is held."""
     started = perf_counter()
-    dataset = load_dataset(asked["data"], interventions=asked["interventions"])
+    own = {"allow_degenerate": asked["allow_degenerate"], **reading_for(asked["score"])}
+    dataset = load_dataset(asked["data"], interventions=asked["interventions"], **own)
     saved = find_saved(run) if asked["resume"] and run is not None else None
     if saved is not None:
         asked = saved.adopt(asked, DEFAULTS, dataset)
@@ -363,7 +365,8 @@ def log_score(
 
     The options are those of :func:`learn`. It is -inf if what is known excludes the DAG.
     """
-    dataset = load_dataset(data, interventions=interventions)
+    own = {"allow_degenerate": allow_degenerate, **reading_for(score)}
+    dataset = load_dataset(data, interventions=interventions, **own)
     if not isinstance(dag, Dag):
         raise GraphError(f"log_score needs an outpoint.Dag, not {type(dag).__name__}.")
     if set(dag.names) != set(dataset.names):

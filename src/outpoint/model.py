@@ -21,7 +21,9 @@ from outpoint.scores import (
     StructurePrior,
     bind_score,
     build_prior,
+    note_few_rows,
     note_units,
+    reading_for,
     refuse_unobserved,
     resolve_score,
 )
@@ -64,7 +66,8 @@ class Model:
     @property
     def notes(self) -> tuple[str, ...]:
         """What reading the data had to assume, and what the score makes of their units."""
-        return (*self.data.notes, *note_units(self.score, self.data))
+        data = self.data
+        return (*data.notes, *note_units(self.score, data), *note_few_rows(data))
 
     @property
     def record(self) -> dict[str, Any]:
@@ -122,7 +125,8 @@ def prepare(
     n_candidates: int | None = None,
 ) -> Model:
     """Read the data, combine prior and knowledge, and bind the score; refuse what is wrong."""
-    dataset = load_dataset(data, interventions=interventions)
+    own = {"allow_degenerate": allow_degenerate, **reading_for(score)}
+    dataset = load_dataset(data, interventions=interventions, **own)
     chosen = resolve_score(score, dataset)
     scorer = bind_score(chosen, dataset, allow_degenerate=allow_degenerate)
     limit = check_max_parents(dataset.n_nodes, max_parents, scorer.affordable, n_candidates)

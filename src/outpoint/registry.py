@@ -3,19 +3,20 @@
 The class that a line names is one of ``outpoint.scores``; what it computes stands in its own file.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 
 class ScoreEntry(NamedTuple):
-    """The class of a score, and the columns it is for."""
+    """The class of a score, the columns it is for, and the only kind of these, if there is one."""
 
     class_name: str
     suits: str
+    kind: Literal["continuous", "categorical"] | None = None
 
 
 SCORES = {
-    "bge": ScoreEntry("BGe", "continuous"),
-    "bdeu": ScoreEntry("BDeu", "categorical"),
+    "bge": ScoreEntry("BGe", "continuous", "continuous"),
+    "bdeu": ScoreEntry("BDeu", "categorical", "categorical"),
     "blocks": ScoreEntry("Blocks", "both kinds"),
     "conditional-gaussian": ScoreEntry(
         "ConditionalGaussian", "both kinds, no edges from continuous to categorical"

@@ -155,7 +155,7 @@ def learn(
     from outpoint.whole_numbers import checked_seed
 
     options.check_text(data)
-    dataset = reading.load(data)
+    dataset = reading.load(data, model)
     chosen_seed = seed if resume else checked_seed(seed)
     directory = _default_directory(data, resume) if out is None else out
     before = _content(directory) if resume else None

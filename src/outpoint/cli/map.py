@@ -76,7 +76,7 @@ def map_command(
     from outpoint.map_finding import find_map
     from outpoint.writing import write_text
 
-    dataset = reading.load(data)
+    dataset = reading.load(data, model)
     check_file(out)
     if out is not None:
         check_suffix(out)

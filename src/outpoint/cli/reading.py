@@ -1,5 +1,6 @@
 """The options of every command that reads data, declared once."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -7,6 +8,7 @@ import typer
 from outpoint.cli.groups import Group
 from outpoint.cli.options import parse_group
 from outpoint.errors import OptionError
+from outpoint.naming import flag
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset
@@ -29,15 +31,33 @@ PARAMETERS: dict[str, Any] = {
     "drop": _list_option("--drop", "Leave out these columns."),
     "categorical": _list_option("--categorical", "Columns to take as categories, or 'all'."),
     "continuous": _list_option("--continuous", "Columns to take as measurements, or 'all'."),
+    "ordinal": _list_option(
+        "--ordinal",
+        "Columns of which only the order counts, with the order of levels where it is not the "
+        "usual one: size:small<medium<large; repeatable.",
+        "NAMES|NAME:LEVELS",
+    ),
+    "normal_scores": _list_option(
+        "--normal-scores", "Skewed columns to replace by normal scores of their ranks, or 'all'."
+    ),
     "discretize": _list_option(
         "--discretize",
         "Cut a numeric column (or 'all') at quantiles into K levels; repeatable.",
         "COLUMN:K",
     ),
-    "decimal": _text_option("--decimal", "MARK", "The decimal mark: . or ,"),
-    "missing": _text_option(
-        "--missing", "drop|refuse", "Drop rows with missing values, or refuse them (default)."
+    "weights": _text_option(
+        "--weights", "COLUMN", "Column that tells how often each row was observed."
     ),
+    "missing": _text_option(
+        "--missing",
+        "auto|drop|refuse",
+        "Rows with missing values: drop or refuse them; auto (default) drops them if two thirds "
+        "of the rows stay.",
+    ),
+    "na": _list_option(
+        "--na", "Words that mean missing, instead of the usual ones such as NA.", "WORDS"
+    ),
+    "decimal": _text_option("--decimal", "MARK", "The decimal mark: . or ,"),
     "cardinality_row": Annotated[
         bool | None,
         typer.Option(
@@ -54,6 +74,15 @@ PARAMETERS: dict[str, Any] = {
     "separator": _text_option(
         "--separator", "CHARACTER", "What separates the columns (default: found out from the file)."
     ),
+    "strict": Annotated[
+        bool | None,
+        typer.Option(
+            "--strict",
+            help="Refuse identifiers, dates, constant columns and missing values instead of "
+            "leaving them out.",
+            rich_help_panel=DATA,
+        ),
+    ],
 }
 """The options by their names in ``load_dataset``; all are None if they are not given."""
 
@@ -61,11 +90,15 @@ PARAMETERS: dict[str, Any] = {
 class ReadingOptions(dict[str, Any]):
     """The options of ``load_dataset`` that were given on the command line."""
 
-    def load(self, data: str) -> "Dataset":
-        """The data of that name, read as asked."""
+    def load(self, data: str, model: Mapping[str, Any] | None = None) -> "Dataset":
+        """The data of that name, read as asked and as the score of the model needs them."""
         from outpoint.data import load_dataset
+        from outpoint.scores import reading_for
 
-        return load_dataset(data, **self)
+        own: dict[str, Any] = {}
+        if model is not None:
+            own = {"allow_degenerate": model["allow_degenerate"], **reading_for(model["score"])}
+        return load_dataset(data, **self, **own)
 
 
 NO_OPTIONS = ReadingOptions()
@@ -74,16 +107,27 @@ NO_OPTIONS = ReadingOptions()
 def _parse(given: dict[str, Any]) -> ReadingOptions:
     """Texts of the command line as ``load_dataset`` takes them."""
     reading = ReadingOptions((name, value) for name, value in given.items() if value is not None)
-    for name in ("columns", "drop", "categorical", "continuous"):
+    for name in ("columns", "drop", "categorical", "continuous", "normal_scores", "na"):
         if name in reading:
-            groups = [parse_group(group, f"--{name}") for group in reading[name]]
+            groups = [parse_group(group, flag(name)) for group in reading[name]]
             reading[name] = [column for group in groups for column in group]
+    if "ordinal" in reading:
+        groups = [parse_group(group, "--ordinal") for group in reading["ordinal"]]
+        reading["ordinal"] = dict(_parse_order(text) for group in groups for text in group)
     if "discretize" in reading:
         groups = [parse_group(group, "--discretize") for group in reading["discretize"]]
         reading["discretize"] = dict(_parse_cut(cut) for group in groups for cut in group)
     if reading.get("separator") in ("tab", "\\t"):
         reading["separator"] = "\t"
     return reading
+
+
+def _parse_order(text: str) -> tuple[str, list[str]]:
+    """A column, and its levels in order if they are given as in ``size:small<medium<large``."""
+    column, colon, levels = text.partition(":")
+    if not colon or "<" not in levels:
+        return text, []
+    return column.strip(), [level.strip() for level in levels.split("<")]
 
 
 def _parse_cut(text: str) -> tuple[str, int]:

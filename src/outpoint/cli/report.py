@@ -58,7 +58,8 @@ def report(
 
 def _read_data(data: str, reading: ReadingOptions, posterior: "Posterior") -> "Dataset":
     """The data of a run, and no others: the report describes them as those it was learned from."""
-    dataset = reading.load(data)
+    own = reading or ReadingOptions(posterior.info.reading or {})
+    dataset = own.load(data)
     if dataset.fingerprint() != posterior.info.fingerprint:
         raise OptionError(f"{data} does not hold the data of the run, or was read differently.")
     return dataset

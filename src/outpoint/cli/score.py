@@ -37,7 +37,7 @@ def score(
     from outpoint.learning import log_score
     from outpoint.registry import score_title
 
-    dataset = reading.load(data)
+    dataset = reading.load(data, model)
     dag = read_graph(graph, dataset.names)
     modelled = model.arguments(dataset)
     chosen = modelled["score"]

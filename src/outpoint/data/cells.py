@@ -1,7 +1,7 @@
 """What a single cell of text can mean: nothing, a number, a date, a quantity with its unit."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date
 from typing import Literal
 
@@ -13,7 +13,7 @@ DecimalMark = Literal[".", ","]
 MISSING = frozenset(
     {"", "na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "null", "?", ".", "-"}
 )
-"""Spellings of a missing value, in lower case; Python's ``None``, so written, is one too."""
+"""Spellings of a missing value, in lower case; ``None`` is one too, among numbers."""
 
 _DIGITS = re.compile(r"([0-9]{1,15})")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
@@ -33,11 +33,19 @@ _DATES = (
 )
 
 
-def missing_spellings(distinct: Iterable[str]) -> frozenset[str]:
-    """Which of a column's distinct texts stand for nothing; beside a "+" a "-" is an answer."""
+def missing_spellings(distinct: Iterable[str], words: Collection[str] | None) -> frozenset[str]:
+    """Which of a column's distinct texts stand for nothing; empty ones always do.
+
+    ``words`` are those that the user says. Left open, they are the usual spellings; "None" is an
+    answer where there are other words, and so is "-" beside "+".
+    """
     texts = frozenset(distinct)
-    found = {text for text in texts if text.lower() in MISSING or text == "None"}
-    return frozenset(found - {"-"} if "+" in texts else found)
+    if words is not None:
+        return frozenset(text for text in texts if not text or text in words)
+    found = frozenset(text for text in texts if text.lower() in MISSING)
+    if "None" in texts and all(parse_number(text) is not None for text in texts - found - {"None"}):
+        found |= {"None"}
+    return found - {"-"} if "+" in texts else found
 
 
 def parse_numbers(

@@ -1,14 +1,13 @@
 """What kind of variable is a column? Decided here, for every source of data alike.
 
 Each column arrives as cells (texts or objects), as numbers or as codes, and becomes a
-:class:`Column`: either numbers, or codes with levels. The kind is decided by the column alone (see
-:func:`decide_kind`); the rest of the table has no say, except over a constant, which says nothing
-itself.
+:class:`Column`: either numbers, or codes with levels. Its kind follows from its content (see
+:func:`decide_kind`), unless the user or the score says otherwise.
 
 Messages name the row, so functions are handed ``where``, which turns a row position into words.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Integral, Real
@@ -33,10 +32,11 @@ from outpoint.data.cells import (
 )
 from outpoint.data.dataset import Kind
 from outpoint.data.problems import ColumnProblem
+from outpoint.data.ranks import normal_scores
 from outpoint.data.wording import clip
 
-MAX_WHOLE_LEVELS = 12
-"""Whole numbers with more distinct values than this are measured or counted, not categories."""
+FEW_LEVELS = 12
+"""Columns with at most so many distinct texts are categories, whatever these look like."""
 
 LARGEST_EXACT = 2.0**53
 """From here on a double no longer holds every whole number."""
@@ -49,7 +49,8 @@ class Column:
     """Numbers, or codes if ``levels`` is given; NaN where a value is missing.
 
     ``exact`` holds whole numbers that doubles would merge. ``spelling`` shows how the first missing
-    value is written. A column is ``declared`` if its source says its kind.
+    value is written. A column is ``declared`` if its source says its kind, and ``ordered`` if it
+    says that its levels are in order. ``doubt`` is what had to be assumed to read it.
     """
 
     name: str
@@ -58,6 +59,8 @@ class Column:
     exact: npt.NDArray[np.object_] | None = None
     spelling: str = ""
     declared: bool = False
+    ordered: bool = False
+    doubt: ColumnProblem | None = None
 
     @property
     def missing(self) -> Booleans:
@@ -84,24 +87,36 @@ class Column:
         return np.unique(self.values if self.exact is None else self.exact)
 
 
-def decide_kind(column: Column, asked: Kind | None = None) -> Kind | None:
-    """The kind of a column by its content alone; None for a constant number, which tells nothing.
+def decide_kind(
+    column: Column, asked: Kind | None = None, prefer: Kind | None = None
+) -> Kind | None:
+    """The kind of a column; None for a constant number, which tells nothing.
 
-    Text and truth values are categorical, numbers with decimals continuous. Whole numbers are
-    categorical if they have at most 12 distinct values, and these are two, or at most half as many
-    as there are rows; otherwise they are counts or measurements, and continuous.
+    Text, truth values and numbers with two values are categorical, other numbers continuous, and
+    so are ordered levels, by their ranks. Where a kind is preferred, because the score needs it,
+    levels that are numbers are continuous, or whole numbers categorical.
     """
     if asked is not None:
         return asked
     if column.levels is not None:
+        if prefer == "continuous" and has_numeric_levels(column):
+            return "continuous"
+        return "continuous" if column.ordered and prefer != "categorical" else "categorical"
+    if prefer == "categorical" and column.is_whole:
         return "categorical"
-    if column.declared or not column.is_whole:
+    if column.declared:
         return "continuous"
     n_distinct = column.distinct().size
     if n_distinct == 1:
         return None
-    few = n_distinct == 2 or 2 * n_distinct <= column.values.size
-    return "categorical" if few and n_distinct <= MAX_WHOLE_LEVELS else "continuous"
+    return "categorical" if n_distinct == 2 and prefer != "continuous" else "continuous"
+
+
+def has_numeric_levels(column: Column) -> bool:
+    """Whether the levels of a column are numbers or truth values."""
+    if column.levels is None or has_leading_zeros(column.levels):
+        return False
+    return isinstance(as_continuous(column), Column)
 
 
 def column_from_text(
@@ -111,17 +126,21 @@ def column_from_text(
     asked: Kind | None,
     *,
     decimal: DecimalMark = ".",
+    na: Collection[str] | None = None,
     stored_as_text: bool = False,
 ) -> Column | ColumnProblem:
-    """A column of texts; ``stored_as_text`` says that its source could have stored numbers."""
-    numbers = parse_numbers(cells, decimal)
+    """A column of texts; ``stored_as_text`` says that its source could have stored numbers.
+
+    ``na`` are the words that stand for a missing value, if not the usual ones.
+    """
+    numbers = parse_numbers(cells, decimal) if not na else None
     if numbers is None:
-        return _column_from_words(name, cells, where, asked, decimal)
+        return _column_from_words(name, cells, where, asked, decimal, na)
     texts = [cell.strip() for cell in cells]
     column = _numbers_or_codes(name, numbers, texts, where)
     if isinstance(column, Column) and stored_as_text and asked is None and column.levels is None:
         if not column.is_whole:
-            return ColumnProblem("number-text", name)
+            return replace(column, doubt=ColumnProblem("number-text", name))
         return as_categorical(column)
     return column
 
@@ -154,53 +173,70 @@ def _object_array(values: Sequence[object]) -> npt.NDArray[np.object_]:
 
 
 def _column_from_words(
-    name: str, cells: Sequence[str], where: Where, asked: Kind | None, decimal: DecimalMark
+    name: str,
+    cells: Sequence[str],
+    where: Where,
+    asked: Kind | None,
+    decimal: DecimalMark,
+    na: Collection[str] | None,
 ) -> Column | ColumnProblem:
     """A column in which at least one cell is missing or not a number."""
     texts = [cell.strip() for cell in cells]
     distinct = dict.fromkeys(texts)
-    nothing = missing_spellings(distinct)
+    nothing = missing_spellings(distinct, na)
     present = np.fromiter((text not in nothing for text in texts), dtype=bool, count=len(texts))
     spelling = clip(texts[int(np.argmin(present))]) if nothing else ""
     value_of = {text: parse_number(text, decimal) for text in distinct if text not in nothing}
+    doubt = None
     words = [text for text, value in value_of.items() if value is None]
     if words and asked != "categorical":
-        n_numeric = sum(value_of.get(text) is not None for text in texts)
-        problem = _doubt_numbers(name, texts, words, where, asked, n_numeric, int(present.sum()))
-        if problem is not None:
-            return problem
+        doubt = _doubt_words(name, texts, words, where, value_of, asked)
+        if doubt is not None and doubt.kind in ("comma", "thousands"):
+            value_of |= {word: _without_commas(word, doubt.kind) for word in words}
+            words = []
+        elif doubt is not None and (asked is not None or len(value_of) > FEW_LEVELS):
+            return doubt
     if words:
-        return replace(_column_of_levels(name, _object_array(texts), present), spelling=spelling)
+        column = _column_of_levels(name, _object_array(texts), present)
+        return replace(column, spelling=spelling, doubt=doubt)
     numbers = np.fromiter(
         (np.nan if text in nothing else value_of[text] for text in texts),
         dtype=np.float64,
         count=len(texts),
     )
-    column = _numbers_or_codes(name, numbers, texts, where)
-    return replace(column, spelling=spelling) if isinstance(column, Column) else column
+    column_of = _numbers_or_codes(name, numbers, texts, where)
+    if isinstance(column_of, ColumnProblem):
+        return column_of
+    return replace(column_of, spelling=spelling, doubt=doubt)
 
 
-def _doubt_numbers(
+def _doubt_words(
     name: str,
     texts: Sequence[str],
     words: Sequence[str],
     where: Where,
+    value_of: Mapping[str, float | None],
     asked: Kind | None,
-    n_numeric: int,
-    n_present: int,
 ) -> ColumnProblem | None:
-    """What is wrong with a column that should be numbers, judged by its texts that are not."""
-    row = texts.index(words[0])
-    detail = f"{clip(words[0])} in {where(row)}"
+    """What is odd about words in a column, most of whose texts are numbers or should be."""
+    detail = f"{clip(words[0])} in {where(texts.index(words[0]))}"
     if all(is_thousands(word) for word in words):
         return ColumnProblem("thousands", name, detail)
-    if all(is_decimal_comma(word) for word in words):
+    if all(is_decimal_comma(word) for word in words) and not any(
+        "." in text for text, value in value_of.items() if value is not None
+    ):
         return ColumnProblem("comma", name, detail)
-    if asked == "continuous":
-        if n_numeric == 0 and all(is_quantity(word) for word in words):
-            return ColumnProblem("quantity", name, clip(words[0]))
-        return ColumnProblem("text", name, detail)
-    return ColumnProblem("text", name, detail) if 2 * n_numeric >= n_present else None
+    n_present = sum(text in value_of for text in texts)
+    n_numeric = sum(value_of.get(text) is not None for text in texts)
+    if asked == "continuous" and n_numeric == 0 and all(is_quantity(word) for word in words):
+        return ColumnProblem("quantity", name, clip(words[0]))
+    is_odd = asked == "continuous" or 2 * n_numeric >= n_present
+    return ColumnProblem("text", name, detail) if is_odd else None
+
+
+def _without_commas(word: str, kind: str) -> float:
+    """The number that a word with commas stands for."""
+    return float(word.replace(",", "") if kind == "thousands" else word.replace(",", "."))
 
 
 def _column_of_levels(name: str, texts: npt.NDArray[np.object_], present: Booleans) -> Column:
@@ -230,15 +266,24 @@ def column_from_numbers(
 
 
 def column_from_codes(
-    name: str, codes: npt.NDArray[np.integer[Any]], levels: Sequence[object]
+    name: str,
+    codes: npt.NDArray[np.integer[Any]],
+    levels: Sequence[object],
+    *,
+    ordered: bool = False,
 ) -> Column:
     """A column that its source stores as levels; the code -1 is missing."""
     values = np.where(codes < 0, np.nan, codes.astype(np.float64))
-    return Column(name, values, tuple(str(level) for level in levels), declared=True)
+    labels = tuple(str(level) for level in levels)
+    return Column(name, values, labels, declared=True, ordered=ordered)
 
 
 def column_from_objects(
-    name: str, cells: Sequence[object], where: Where, asked: Kind | None
+    name: str,
+    cells: Sequence[object],
+    where: Where,
+    asked: Kind | None,
+    na: Collection[str] | None = None,
 ) -> Column | ColumnProblem:
     """A column of Python objects: all truth values, all numbers, or else text."""
     absent = [cell is None or type(cell).__name__ in ("NAType", "NaTType") for cell in cells]
@@ -258,7 +303,7 @@ def column_from_objects(
         return column_from_numbers(name, np.array(numbers, dtype=np.float64), where, exact)
     texts = ["" if gone else str(cell) for cell, gone in zip(cells, absent, strict=True)]
     all_text = all(isinstance(cell, str) for cell in cells)
-    return column_from_text(name, texts, where, asked, stored_as_text=all_text)
+    return column_from_text(name, texts, where, asked, na=na, stored_as_text=all_text)
 
 
 def _as_float(number: Any) -> float:
@@ -281,6 +326,23 @@ def as_categorical(column: Column) -> Column:
     return Column(column.name, codes.astype(np.float64), labels)
 
 
+def order_levels(column: Column, order: Sequence[str]) -> Column | ColumnProblem:
+    """An ordinal column: its levels in the order that is given, or else in natural order."""
+    if not order:
+        return replace(column, ordered=column.levels is not None)
+    made = column
+    if column.levels is None:
+        made = as_categorical(column.take(~column.missing))
+    position = {level: float(place) for place, level in enumerate(order)}
+    unknown = [level for level in made.levels or () if level not in position]
+    if unknown:
+        return ColumnProblem("order", column.name, ", ".join(clip(level) for level in unknown[:3]))
+    values = np.full(column.values.size, np.nan)
+    codes = made.values[~made.missing].astype(np.int64)
+    values[~column.missing] = [position[(made.levels or ())[code]] for code in codes]
+    return replace(column, values=values, levels=tuple(order), exact=None, ordered=True)
+
+
 def as_continuous(column: Column) -> Column | ColumnProblem:
     """Levels as numbers, where their labels are numbers or truth values."""
     if column.levels is None:
@@ -297,17 +359,22 @@ def assemble(
     columns: Sequence[Column],
     kinds: Mapping[str, Kind | None],
     discretize: Mapping[str, int],
+    ranked: Collection[str] = (),
 ) -> tuple[tuple[str, ...], Floats, tuple[tuple[str, ...] | None, ...]]:
-    """Names, values and levels of complete columns, each of its kind by :func:`decide_kind`."""
+    """Names, values and levels of complete columns, each of its kind by :func:`decide_kind`.
+
+    Columns that are ``ranked``, and ordered levels taken as continuous, enter as normal scores.
+    """
     of_constants: Kind = "continuous" if "continuous" in kinds.values() else "categorical"
     values, levels = [], []
     for column in columns:
         kind = kinds[column.name] or of_constants
         made = as_categorical(column) if kind == "categorical" else column
-        bins = discretize.get(column.name)
         codes, labels = (made.values, made.levels)
-        if bins is not None:
-            codes, labels = quantile_bins(made.values, bins)
+        if column.name in discretize:
+            codes, labels = quantile_bins(made.values, discretize[column.name])
+        elif kind == "continuous" and (column.name in ranked or labels is not None):
+            codes, labels = normal_scores(made.values), None
         values.append(codes)
         levels.append(labels)
     names = tuple(column.name for column in columns)

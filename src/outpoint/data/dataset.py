@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Kind = Literal["continuous", "categorical"]
+Asked = Literal["continuous", "categorical", "ordinal"]
+"""What a user can ask a column to be; ordinal ones become continuous."""
 Levels = tuple[str, ...]
 
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, NoReturn
 
 from outpoint.data.wording import enumerate_items, enumerate_names
 from outpoint.errors import DataError
-from outpoint.naming import option
+from outpoint.naming import named, option
 
 ProblemKind = Literal[
     "text",
@@ -24,8 +24,15 @@ ProblemKind = Literal[
     "prose",
     "levels",
     "quantity",
+    "repeated",
+    "order",
+    "sparse",
+    "constant",
+    "copy",
 ]
-NO_VARIABLES: tuple[ProblemKind, ...] = ("identifier", "date", "prose", "levels", "quantity")
+NO_VARIABLES: tuple[ProblemKind, ...] = (
+    *("identifier", "date", "prose", "levels", "quantity", "repeated"),
+)
 """Columns that were read, but are hardly variables of a model."""
 
 
@@ -80,6 +87,21 @@ def refuse_empty(missing: Sequence[Missing], n_rows: int) -> NoReturn:
     raise DataError(
         f"Every row has a missing value, so none is left; leave out {enumerate_names(names)}, "
         f"which {what}, with {option('drop', names)}."
+    )
+
+
+def refuse_sparse(
+    missing: Sequence[Missing], costly: Sequence[str], n_rows: tuple[int, int]
+) -> NoReturn:
+    """Say that too few rows are complete, and which columns cost most of them."""
+    incomplete, total = n_rows
+    worst = sorted(missing, key=lambda one: -one.n_missing)
+    counts = enumerate_items([f"{one.name!r} ({one.n_missing})" for one in worst])
+    raise DataError(
+        f"{incomplete} of {total} rows have missing values, too many to leave them out unasked: "
+        f"{counts}; leave out the columns that cost most rows with "
+        f"{option('drop', costly or [worst[0].name])}, drop the rows with "
+        f"{option('missing', 'drop')}, or impute the values first."
     )
 
 
@@ -155,7 +177,13 @@ def _number_text(problems: Sequence[ColumnProblem]) -> str:
     )
 
 
+def _order(problems: Sequence[ColumnProblem]) -> str:
+    found = enumerate_items([f"{problem.name!r} ({problem.detail})" for problem in problems])
+    return f"{named('ordinal')} does not name all levels in order; it lacks those of {found}."
+
+
 _SENTENCES = {
+    "order": _order,
     "text": _text,
     "comma": _comma,
     "thousands": _thousands,
@@ -169,8 +197,9 @@ _WHAT = {
     "identifier": "a different value in every row, like an identifier",
     "date": "dates or times",
     "prose": "free text",
-    "levels": "nearly as many levels as rows",
+    "levels": "many levels in few rows each",
     "quantity": "numbers with signs or units",
+    "repeated": "identifiers of subjects with several rows each",
 }
 
 

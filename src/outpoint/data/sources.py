@@ -7,7 +7,7 @@ exist if the user has imported it already.
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -85,7 +85,9 @@ def source_of_file(path: Path, reading: Reading) -> Source:
 
     def make(v: int, asked: Kind | None) -> Made:
         cells = table.columns[v]
-        return column_from_text(table.names[v], cells, table.where, asked, decimal=decimal)
+        return column_from_text(
+            table.names[v], cells, table.where, asked, decimal=decimal, na=reading.words
+        )
 
     named = zip(table.names, table.columns, strict=True)
     first = [cells[0] for name, cells in named if name != reading.interventions]
@@ -116,30 +118,30 @@ def source_of_dataset(data: Dataset) -> Source:
     )
 
 
-def source_of_memory(data: Any) -> Source:
-    """A frame, a matrix or a list of rows."""
+def source_of_memory(data: Any, na: Collection[str] | None) -> Source:
+    """A frame, a matrix or a list of rows; ``na`` are the words for missing values."""
     names, n_rows = _names_and_rows(data)
     where = Source.where
     if _is_pandas(data):
 
         def make(v: int, asked: Kind | None) -> Made:
-            return _pandas_column(names[v], data.iloc[:, v], where, asked)
+            return _pandas_column(names[v], data.iloc[:, v], where, asked, na)
 
     elif _is_polars(data):
         series = data.get_columns()
 
         def make(v: int, asked: Kind | None) -> Made:
-            return _polars_column(names[v], series[v], where, asked)
+            return _polars_column(names[v], series[v], where, asked, na)
 
     elif isinstance(data, np.ndarray):
 
         def make(v: int, asked: Kind | None) -> Made:
-            return _array_column(names[v], data[:, v], where, asked)
+            return _array_column(names[v], data[:, v], where, asked, na)
 
     else:
 
         def make(v: int, asked: Kind | None) -> Made:
-            return column_from_objects(names[v], [row[v] for row in data], where, asked)
+            return column_from_objects(names[v], [row[v] for row in data], where, asked, na)
 
     return Source(names, n_rows, make)
 
@@ -183,7 +185,9 @@ def _names_and_rows(data: Any) -> tuple[tuple[str, ...], int]:
     )
 
 
-def _array_column(name: str, column: Any, where: Where, asked: Kind | None) -> Made:
+def _array_column(
+    name: str, column: Any, where: Where, asked: Kind | None, na: Collection[str] | None
+) -> Made:
     """One column of a NumPy array, masked or not."""
     kind = column.dtype.kind
     if kind == "b" and not np.ma.is_masked(column):
@@ -193,18 +197,21 @@ def _array_column(name: str, column: Any, where: Where, asked: Kind | None) -> M
         exact = np.ma.filled(column, 0).tolist() if kind in "iu" else None
         return column_from_numbers(name, numbers, where, exact)
     if kind in "OUT":
-        return column_from_objects(name, column.tolist(), where, asked)
+        return column_from_objects(name, column.tolist(), where, asked, na)
     return _of_type(name, str(column.dtype), kind == "M")
 
 
-def _pandas_column(name: str, series: Any, where: Where, asked: Kind | None) -> Made:
+def _pandas_column(
+    name: str, series: Any, where: Where, asked: Kind | None, na: Collection[str] | None
+) -> Made:
     """One column of a pandas DataFrame, by its dtype."""
     from pandas import CategoricalDtype
     from pandas.api import types as pandas_types
 
     dtype = series.dtype
     if isinstance(dtype, CategoricalDtype):
-        return column_from_codes(name, series.cat.codes.to_numpy(), series.cat.categories.tolist())
+        codes, levels = series.cat.codes.to_numpy(), series.cat.categories.tolist()
+        return column_from_codes(name, codes, levels, ordered=bool(dtype.ordered))
     if pandas_types.is_bool_dtype(dtype):
         codes = series.astype("boolean").astype("Int8").to_numpy(dtype=np.int8, na_value=-1)
         return column_from_codes(name, codes, ("False", "True"))
@@ -215,11 +222,13 @@ def _pandas_column(name: str, series: Any, where: Where, asked: Kind | None) -> 
             exact = series.fillna(0).tolist()
         return column_from_numbers(name, numbers, where, exact)
     if pandas_types.is_object_dtype(dtype) or pandas_types.is_string_dtype(dtype):
-        return column_from_objects(name, series.tolist(), where, asked)
+        return column_from_objects(name, series.tolist(), where, asked, na)
     return _of_type(name, str(dtype), pandas_types.is_datetime64_any_dtype(dtype))
 
 
-def _polars_column(name: str, series: Any, where: Where, asked: Kind | None) -> Made:
+def _polars_column(
+    name: str, series: Any, where: Where, asked: Kind | None, na: Collection[str] | None
+) -> Made:
     """One column of a polars DataFrame; an Enum keeps its order and its unobserved levels."""
     dtype = str(series.dtype).split("(")[0]
     cells = series.to_list()
@@ -236,7 +245,7 @@ def _polars_column(name: str, series: Any, where: Where, asked: Kind | None) -> 
         exact = [cell or 0 for cell in cells] if dtype.startswith(("Int", "UInt")) else None
         return column_from_numbers(name, np.array(numbers, dtype=np.float64), where, exact)
     if dtype in ("String", "Utf8", "Categorical", "Object", "Null"):
-        return column_from_objects(name, cells, where, asked)
+        return column_from_objects(name, cells, where, asked, na)
     return _of_type(name, str(series.dtype), dtype in ("Date", "Datetime", "Time"))
 
 

@@ -1,30 +1,59 @@
 """Columns that can be read but are hardly variables: identifiers, dates, free text.
 
-Nothing here is about single cells being wrong. A column is refused if no model of this package
-could learn from it what the user wants to know; who disagrees declares its kind.
+Nothing here is about single cells being wrong. A column is found unsuitable if no model of this
+package could learn from it what the user wants to know; who disagrees declares its kind.
 """
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
 from outpoint.data.cells import is_compact_date, is_date, is_quantity
-from outpoint.data.columns import LARGEST_EXACT, MAX_WHOLE_LEVELS, Column
+from outpoint.data.columns import FEW_LEVELS, LARGEST_EXACT, Column
 from outpoint.data.problems import ColumnProblem
 from outpoint.data.wording import clip
 
+ROWS_PER_LEVEL = 5
+"""Of many levels, each has so many rows on average, or nothing can be learned about them."""
+
+MOST_LEVELS = 60
+"""A column with more levels is hardly a category; the states of a country may well be."""
+
 _WORDS_OF_PROSE = 4
-_IDENTIFIER_NAME = re.compile(
-    r"(?i:(row|record|case|subject|participant|patient|respondent|sample|serial)?"
-    r"[ _.-]*(id|ids|index|idx|nr|no|number|key|names?))"
-    r"|(?i:row|record|case|subject|participant|patient|respondent|serial|uuid|guid)"
-    r"|(?i:unnamed: ?[0-9]+)|.+[ _.-](?i:id|nr|no|key|idx)|.*[a-z](ID|Id)"
+_FEWEST_COUNTED = 6
+_LEAST_FILLED = 0.5
+_YEARS = (1500, 2100)
+_SUBJECT = (
+    r"(case|subject|subj|participant|patient|pat|respondent|resp|individual|indiv|person|pers|"
+    r"child|kid|student|pupil|animal)"
 )
+_UNIT_NAME = re.compile(
+    rf"(?i:{_SUBJECT}?[ _.-]*(id|ids|idx|nr|no))|(?i:subject|subj|patient|participant|respondent)"
+    r"|(?i:individual|person|caseid|uuid|guid)|.+[ _.-](?i:id)|.*[a-z](ID|Id)"
+)
+"""Names of columns that say which subject a row belongs to."""
+
+_ROW_NAME = re.compile(
+    rf"{_UNIT_NAME.pattern}|(?i:(row|record|case|sample|serial|obs|observation)"
+    r"[ _.-]*(id|index|nr|no|num|number|key|names?)?)"
+    r"|(?i:unnamed: ?[0-9]+)|(?i:index|seqn?|seqno|code|names?)|.+[ _.-](?i:nr|no|key|idx|code)"
+)
+"""Names of columns that may name the rows, if they differ in every row."""
+
+_TIMES = {
+    *("year", "years", "yr", "yrs", "month", "months", "week", "weeks", "day", "days", "date"),
+    *("time", "times", "hour", "hours", "minute", "period", "visit", "wave", "occasion", "quarter"),
+    *("season", "trial", "age", "rank", "order", "t"),
+}
+"""Words in the names of columns whose numbers may well count the rows, or repeat for subjects."""
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 def find_unsuitable(column: Column) -> ColumnProblem | None:
     """Why a column without missing values is hardly a variable; None if it may well be one."""
-    if column.values.size == 0:
+    if column.values.size < 2:
         return None
     if column.levels is not None:
         return _judge_levels(column, column.levels)
@@ -32,37 +61,105 @@ def find_unsuitable(column: Column) -> ColumnProblem | None:
 
 
 def _judge_levels(column: Column, levels: tuple[str, ...]) -> ColumnProblem | None:
-    """Texts: dates always, others where there are nearly as many as rows."""
+    """Texts: dates always, others where there are nearly as many as rows, or very many."""
     observed = [levels[int(code)] for code in np.unique(column.values)]
     example = clip(levels[int(column.values[0])])
-    if all(is_date(level) for level in observed):
+    n_rows = column.values.size
+    is_prose = np.mean([len(level.split()) for level in observed]) >= _WORDS_OF_PROSE
+    if not column.declared and all(is_date(level) for level in observed):
         return ColumnProblem("date", column.name, example)
-    if len(observed) <= MAX_WHOLE_LEVELS:
+    if len(observed) == n_rows and n_rows > 2:
+        return ColumnProblem("prose" if is_prose else "identifier", column.name, example)
+    if column.declared or len(observed) <= FEW_LEVELS:
         return None
     if all(is_quantity(level) for level in observed):
         return ColumnProblem("quantity", column.name, example)
-    if 2 * len(observed) <= column.values.size:
-        return None
-    if np.mean([len(level.split()) for level in observed]) >= _WORDS_OF_PROSE:
+    if is_prose and 2 * len(observed) > n_rows:
         return ColumnProblem("prose", column.name, example)
-    every_row = len(observed) == column.values.size
-    return ColumnProblem("identifier" if every_row else "levels", column.name, example)
+    if _UNIT_NAME.fullmatch(column.name.strip()):
+        return ColumnProblem("repeated", column.name, f"{len(observed)} different values")
+    if ROWS_PER_LEVEL * len(observed) > n_rows or len(observed) > MOST_LEVELS:
+        return ColumnProblem("levels", column.name, f"{len(observed)} levels, such as {example}")
+    return None
+
+
+def judge_words(problem: ColumnProblem) -> ColumnProblem:
+    """Numbers with some words among them, such as 207a, may name the subjects."""
+    if problem.kind == "text" and _UNIT_NAME.fullmatch(problem.name.strip()):
+        return ColumnProblem("repeated", problem.name, problem.detail)
+    return problem
 
 
 def _judge_whole_numbers(column: Column) -> ColumnProblem | None:
     """Whole numbers: days like 20240131, and a different one in every row that counts or names it.
 
-    Different numbers alone prove nothing, incomes do that too: they must be consecutive, beyond
-    what measurements reach, or in a column with the name of an identifier.
+    Different numbers alone prove nothing, incomes do that too: they must be beyond what
+    measurements reach, in a column with the name of an identifier, or count the rows one by one,
+    as years and ranks may as well, which their names or values tell.
     """
     distinct = column.distinct()
     if distinct.size > 1 and all(is_compact_date(int(value)) for value in distinct):
         return ColumnProblem("date", column.name, f"{int(column.values[0])}")
-    if distinct.size < column.values.size or distinct.size <= MAX_WHOLE_LEVELS:
+    if distinct.size < column.values.size or distinct.size < _FEWEST_COUNTED:
         return None
-    consecutive = int(distinct[-1]) - int(distinct[0]) == distinct.size - 1
     beyond = np.abs(column.values).min() >= LARGEST_EXACT
-    if consecutive or beyond or _IDENTIFIER_NAME.fullmatch(column.name.strip()):
+    named = _ROW_NAME.fullmatch(column.name.strip()) is not None
+    if beyond or named or _counts_rows(column):
         first = column.values[0] if column.exact is None else column.exact[0]
         return ColumnProblem("identifier", column.name, f"{int(first)}")
     return None
+
+
+def _counts_rows(column: Column) -> bool:
+    """Whether each number is the one before plus 1, and nothing says that they are measured."""
+    first, last = column.values[0], column.values[-1]
+    if not (np.diff(column.values) == 1.0).all() or _is_time(column):
+        return False
+    return not (_YEARS[0] <= first and last <= _YEARS[1])
+
+
+def _is_time(column: Column) -> bool:
+    """Whether the name of a column has a word for time, or for another order of the rows."""
+    return any(word.lower() in _TIMES for word in _WORD.findall(column.name))
+
+
+def find_units(columns: Sequence[Column]) -> list[ColumnProblem]:
+    """Columns that say which subject a row belongs to, where subjects have several rows.
+
+    They have the name of an identifier, or many values each of which meets most values of a
+    column of times, and none twice, as the units of a panel do.
+    """
+    times = [column for column in columns if _is_time(column) and _repeats(column)]
+    return [
+        ColumnProblem("repeated", column.name, f"{column.distinct().size} different values")
+        for column in columns
+        if _repeats(column) and _is_unit(column, [time for time in times if time is not column])
+    ]
+
+
+def _repeats(column: Column) -> bool:
+    return 1 < column.distinct().size < column.values.size
+
+
+def _is_unit(column: Column, times: Sequence[Column]) -> bool:
+    if column.declared or (column.levels is None and not column.is_whole):
+        return False
+    n_distinct = column.distinct().size
+    if _UNIT_NAME.fullmatch(column.name.strip()):
+        return n_distinct >= _FEWEST_COUNTED
+    if n_distinct <= FEW_LEVELS or _is_time(column):
+        return False
+    if column.levels is None:
+        values = column.distinct()
+        if int(values[-1]) - int(values[0]) != n_distinct - 1:
+            return False
+    return any(_is_panel(column, time) for time in times)
+
+
+def _is_panel(unit: Column, time: Column) -> bool:
+    """Whether most pairs of values occur, and each of them once."""
+    n_pairs = unit.distinct().size * time.distinct().size
+    if unit.values.size < _LEAST_FILLED * n_pairs:
+        return False
+    pairs = np.unique(np.column_stack([unit.values, time.values]), axis=0)
+    return len(pairs) == unit.values.size

@@ -423,8 +423,8 @@ class Posterior(ABC):
         The scores bge and blocks have them, as their models are linear and Gaussian.
 
         Averaged over DAGs and parameters: ``n_draws`` DAGs (2,000 by default; 1,000 of an exact
-        posterior of more than 15 variables), each with newly drawn coefficients. ``level`` is that of the intervals in the table; ``units`` are
-        ``"original"`` or ``"sd"``.
+        posterior of more than 15 variables), each with newly drawn coefficients. ``level`` is
+        that of the intervals in the table; ``units`` are ``"original"`` or ``"sd"``.
         """
         from outpoint.posterior import effects
 

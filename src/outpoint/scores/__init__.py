@@ -11,6 +11,7 @@ from outpoint.scores.bdeu import BDeu
 from outpoint.scores.bge import BGe
 from outpoint.scores.bic import BIC
 from outpoint.scores.blocks import Blocks
+from outpoint.scores.checks import note_few_rows
 from outpoint.scores.conditional_gaussian import ConditionalGaussian
 from outpoint.scores.custom import CustomScore
 from outpoint.scores.edge_prior import GivenEdgePrior
@@ -51,6 +52,17 @@ def resolve_score(score: Score, data: Dataset, **settings: Any) -> LocalScore:
     return made
 
 
+def reading_for(score: Score) -> dict[str, Any]:
+    """Options of ``load_dataset`` that follow from the score: the kind of columns that it needs.
+
+    What a score of the user's own asks of the columns only the user knows: all of them stay.
+    """
+    name = score.lower() if isinstance(score, str) else getattr(score, "name", "")
+    if name in registry.SCORES:
+        return {"prefer": registry.SCORES[name].kind}
+    return {} if name == "auto" else {"allow_degenerate": True}
+
+
 def scores_with(setting: str) -> list[str]:
     """The names of the scores that have this setting."""
     return [name for name, kind in SCORES.items() if setting in {own.name for own in fields(kind)}]
@@ -82,8 +94,10 @@ __all__ = [
     "StructurePrior",
     "bind_score",
     "build_prior",
+    "note_few_rows",
     "note_units",
     "read_jkl",
+    "reading_for",
     "refuse_unobserved",
     "resolve_knowledge",
     "resolve_score",

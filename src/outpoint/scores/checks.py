@@ -77,7 +77,7 @@ def _readings(data: Dataset, kind: Kind) -> list[str]:
 def refuse_degenerate(
     data: Dataset, score: str, allowed: bool, *, counts_unobserved: bool = True
 ) -> None:
-    """Refuse constant columns, copies of columns and fewer rows than columns.
+    """Refuse constant columns and copies of columns.
 
     Where a score counts unobserved levels, these make a constant categorical column meaningful:
     only one that cannot take a second value is constant then.
@@ -100,11 +100,16 @@ def refuse_degenerate(
         )
     if data.copied_columns:
         raise DataError(_describe_copies(data, score))
-    if data.n_obs < data.n_nodes:
-        raise DataError(
-            f"the table has fewer rows ({data.n_obs}) than columns ({data.n_nodes}): {score} stays "
-            f"defined, but its prior would decide most edges: drop columns, {go_on()}."
-        )
+
+
+def note_few_rows(data: Dataset) -> tuple[str, ...]:
+    """A sentence on a table with fewer rows than columns."""
+    if data.n_obs >= data.n_nodes:
+        return ()
+    return (
+        f"with fewer rows ({data.n_obs}) than columns ({data.n_nodes}) the prior decides most "
+        "edges",
+    )
 
 
 def _describe_copies(data: Dataset, score: str) -> str:

@@ -1,0 +1,374 @@
+"""From columns to a data set: the door that lets in whatever can be learned from.
+
+Columns that are hardly variables are set aside, rows with holes are dropped where enough rows stay,
+and each column that is left gets its kind. Every such decision becomes a note, one line that
+also names the option that changes it. With ``strict`` nothing is decided: what would have been is
+refused, all of it in one message.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import compress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from outpoint.data import decisions
+from outpoint.data.cardinality import has_cardinality_row, take_cardinality_row
+from outpoint.data.codes import are_codes
+from outpoint.data.columns import (
+    Column,
+    as_categorical,
+    as_continuous,
+    assemble,
+    decide_kind,
+    order_levels,
+)
+from outpoint.data.copies import find_copies
+from outpoint.data.dataset import Asked, Dataset, Kind, check_column_names
+from outpoint.data.interventions import Entry, Interventions, check_length, parse_interventions
+from outpoint.data.problems import ColumnProblem, Missing, refuse, refuse_empty, refuse_sparse
+from outpoint.data.reading import Reading
+from outpoint.data.rows import find_counts, refuse_correlations, repeat_rows
+from outpoint.data.sources import Made, Source
+from outpoint.data.suitability import find_units, find_unsuitable, judge_words
+from outpoint.errors import DataError, OptionError
+
+LEAST_KEPT = 2 / 3
+"""Rows with missing values are dropped by themselves if at least this share of all stays."""
+
+MOST_MISSING = 1 - LEAST_KEPT
+"""A column with a larger share of missing values, which alone would cost too many rows, is set
+aside by itself."""
+
+
+def build(
+    source: Source,
+    reading: Reading,
+    given: dict[str, object] | None,
+    entries: Iterable[Entry] | None,
+) -> Dataset:
+    """The data set that a source and the options give, or one error about all columns."""
+    names = tuple(source.names[v] for v in reading.choose(source.names))
+    check_column_names(names)
+    if source.n_rows == 0:
+        raise DataError("The data have no rows; at least one observation is needed.")
+    asked = reading.kinds_of(names)
+    made, n_above = _make(source, reading, asked, names)
+    interventions = _interventions(source, reading, entries, names, n_above)
+    weights = _weights(source, reading, n_above)
+    door = _Door(reading, asked, lambda row: source.where(row + n_above), source.n_rows - n_above)
+    door.let_in(made)
+    door.treat_missing(weights)
+    door.set_units_aside()
+    kinds = door.decide_kinds()
+    names, values, levels = assemble(
+        door.columns, kinds, reading.bins_of(kinds), reading.ranked(kinds)
+    )
+    rows = _counted_rows(weights, door.kept, reading.weights)
+    door.note_rows(values, levels, kinds, is_weighted=weights is not None)
+    chosen = door.without_copies(names, values[rows], levels)
+    return Dataset(
+        tuple(names[v] for v in chosen),
+        values[rows][:, chosen],
+        tuple(levels[v] for v in chosen),
+        source.label,
+        reading=given,
+        notes=source.notes + tuple(door.notes),
+        interventions=_set_in(interventions, [names[v] for v in chosen], door.kept, rows),
+    )
+
+
+class _Door:
+    """What is known of a table while it is read: its columns, and what was decided so far."""
+
+    def __init__(
+        self, reading: Reading, asked: Mapping[str, Asked], where: Any, n_rows: int
+    ) -> None:
+        self.reading = reading
+        self.asked = asked
+        self.where = where
+        self.columns: list[Column] = []
+        self.notes: list[str] = []
+        self.aside: list[ColumnProblem] = []
+        self.kept: npt.NDArray[np.bool_] = np.ones(n_rows, dtype=bool)
+
+    def let_in(self, made: Iterable[Made]) -> None:
+        """Take the columns that can be variables; refuse what the user has asked to take."""
+        columns, problems = _separate(made)
+        self.columns, unfit = _separate(self._judged(column) for column in columns)
+        problems = [*map(judge_words, problems), *unfit]
+        doubts = [column.doubt for column in self.columns if column.doubt is not None]
+        if self.reading.strict:
+            missing, n_incomplete = self._missing()
+            if self.reading.missing == "drop":
+                missing = []
+            refuse(problems + doubts, missing, (n_incomplete, len(self.kept)))
+        refuse([problem for problem in problems if problem.name in self.asked], [], (0, 0))
+        self.set_aside(problems)
+        self.notes += decisions.describe_doubts(doubts)
+
+    def _judged(self, column: Column) -> Made:
+        """A column as it was asked for, or judged by its content."""
+        asked = self.asked.get(column.name)
+        present = column.take(~column.missing)
+        if asked == "ordinal":
+            return order_levels(column, self.reading.orders[column.name])
+        if asked == "continuous":
+            problem = as_continuous(present)
+            return problem if isinstance(problem, ColumnProblem) else _as_numbers(column)
+        if asked is not None or (column.declared and column.levels is None):
+            return column
+        if self.reading.missing == "auto" and not self.reading.strict:
+            share = column.missing.mean()
+            if share > MOST_MISSING:
+                return ColumnProblem("sparse", column.name, f"{share:.0%}")
+        return find_unsuitable(present) or column
+
+    def set_aside(self, problems: Sequence[ColumnProblem]) -> None:
+        """Leave columns out, and say so."""
+        gone = {problem.name for problem in problems}
+        self.columns = [column for column in self.columns if column.name not in gone]
+        self.aside += problems
+        self.notes += decisions.describe_aside(problems)
+        if len(self.columns) < 2:
+            decisions.refuse_nothing_left(self.columns, self.aside)
+
+    def treat_missing(self, weights: Column | None) -> None:
+        """Drop rows with missing values, or refuse."""
+        treatment = self.reading.missing
+        missing, n_incomplete = self._missing()
+        if treatment == "refuse" or (treatment == "auto" and self.reading.strict):
+            refuse([], missing, (n_incomplete, len(self.kept)))
+        incomplete = self._incomplete(weights)
+        if not incomplete.any():
+            return
+        if incomplete.all():
+            refuse_empty(missing, len(self.kept))
+        if treatment == "auto" and (~incomplete).mean() < LEAST_KEPT:
+            refuse_sparse(missing, self._costs(), (int(incomplete.sum()), len(self.kept)))
+        self.kept = ~incomplete
+        self.columns = [column.take(self.kept) for column in self.columns]
+        self.notes.append(decisions.describe_dropped(int(incomplete.sum()), missing, self.kept))
+
+    def _incomplete(self, weights: Column | None = None) -> npt.NDArray[np.bool_]:
+        every = [*self.columns, *([] if weights is None else [weights])]
+        return np.any([column.missing for column in every], axis=0)
+
+    def _missing(self) -> tuple[list[Missing], int]:
+        """The columns with missing values, and the number of rows that have one."""
+        found = []
+        for column in self.columns:
+            gone = column.missing
+            if gone.any():
+                first = self.where(int(np.argmax(gone)))
+                is_text = column.levels is not None
+                found.append(Missing(column.name, int(gone.sum()), first, column.spelling, is_text))
+        n_incomplete = int(self._incomplete().sum()) if self.columns else 0
+        return found, n_incomplete
+
+    def _costs(self) -> list[str]:
+        """Columns without which enough rows are complete, those that cost most first."""
+        left = list(self.columns)
+        costly: list[str] = []
+        while len(left) > 2:
+            gone = np.array([column.missing for column in left])
+            if (~gone.any(axis=0)).mean() >= LEAST_KEPT:
+                break
+            alone = gone & (gone.sum(axis=0) == 1)
+            worst = int(np.lexsort((gone.sum(axis=1), alone.sum(axis=1)))[-1])
+            costly.append(left.pop(worst).name)
+        return costly
+
+    def set_units_aside(self) -> None:
+        """Leave out columns that only say which rows belong together."""
+        free = [column for column in self.columns if column.name not in self.asked]
+        found = find_units(free)
+        if self.reading.strict:
+            refuse(found, [], (0, 0))
+        self.set_aside(found)
+
+    def decide_kinds(self) -> dict[str, Kind | None]:
+        """The kind of every column; whole tables of codes are categories."""
+        prefer = self.reading.prefer
+        if prefer is None and not self.asked and are_codes(self.columns):
+            prefer = "categorical"
+            self.notes.append(decisions.describe_coded())
+        kinds = {
+            column.name: "continuous"
+            if self.asked.get(column.name) == "ordinal"
+            else decide_kind(column, _plain(self.asked.get(column.name)), prefer)
+            for column in self.columns
+        }
+        self.columns = [
+            _as_numbers(column)
+            if kinds[column.name] == "continuous" and not column.ordered
+            else column
+            for column in self.columns
+        ]
+        self.notes += decisions.describe_orders(self.columns, kinds)
+        return kinds
+
+    def note_rows(
+        self,
+        values: npt.NDArray[np.float64],
+        levels: Sequence[tuple[str, ...] | None],
+        kinds: Mapping[str, Kind | None],
+        *,
+        is_weighted: bool,
+    ) -> None:
+        """Say what the rows seem to be, if not observations; refuse matrices of correlations."""
+        names = [column.name for column in self.columns]
+        if all(one is None for one in levels) and not is_weighted:
+            refuse_correlations(names, values)
+        counts = find_counts(self.columns, list(kinds.values()))
+        if counts is not None and not is_weighted:
+            self.notes.append(decisions.describe_counts(counts))
+
+    def without_copies(
+        self,
+        names: Sequence[str],
+        values: npt.NDArray[np.float64],
+        levels: Sequence[tuple[str, ...] | None],
+    ) -> list[int]:
+        """The positions of the columns that are neither constant nor copies of earlier ones."""
+        every = list(range(len(names)))
+        if self.reading.strict or self.reading.allow_degenerate:
+            return every
+        declared = {column.name for column in self.columns if column.declared}
+        constant = {
+            v
+            for v in every
+            if (values[:, v] == values[0, v]).all()
+            and not (names[v] in declared and len(levels[v] or ()) > 1)
+        }
+        pairs = find_copies(values, [one is None for one in levels])
+        copies = {b: a for a, b in reversed(pairs) if not {a, b} & constant}
+        problems = [ColumnProblem("constant", names[v]) for v in sorted(constant)]
+        problems += [ColumnProblem("copy", names[b], names[a]) for b, a in sorted(copies.items())]
+        self.set_aside(problems)
+        return [v for v in every if v not in constant and v not in copies]
+
+
+def _plain(asked: Asked | None) -> Kind | None:
+    return None if asked == "ordinal" else asked
+
+
+def _as_numbers(column: Column) -> Column:
+    """A column whose levels are numbers as these numbers; NaN stays where a value is missing."""
+    if column.levels is None:
+        return column
+    found = as_continuous(column.take(~column.missing))
+    assert isinstance(found, Column)
+    values = np.full(column.values.size, np.nan)
+    values[~column.missing] = found.values
+    return replace(column, values=values, levels=None)
+
+
+def _make(
+    source: Source, reading: Reading, asked: Mapping[str, Asked], names: Sequence[str]
+) -> tuple[list[Made], int]:
+    """The columns as their source has them, and how many rows of cardinalities stand above."""
+    number = {name: v for v, name in enumerate(source.names)}
+    made = [source.make(number[name], _plain(asked.get(name))) for name in names]
+    if not _has_cardinalities(source, reading, asked, dict(zip(names, made, strict=True))):
+        return made, 0
+    forced = [name for name, kind in asked.items() if kind == "continuous"]
+    if forced:
+        raise OptionError(
+            f"Column {forced[0]!r} cannot be continuous in data with a cardinality row; "
+            "drop one of the two options."
+        )
+    columns, problems = _separate(made)
+    return [*take_cardinality_row(columns), *problems], 1
+
+
+def _has_cardinalities(
+    source: Source, reading: Reading, asked: Mapping[str, Asked], known: Mapping[str, Made]
+) -> bool:
+    """Whether the first row holds cardinalities; the columns left out are asked as well."""
+    if reading.cardinality_row is not None:
+        return reading.cardinality_row
+    if not source.maybe_cardinalities or "continuous" in asked.values():
+        return False
+    every = [
+        known.get(name) or source.make(v, None)
+        for v, name in enumerate(source.names)
+        if name != reading.interventions
+    ]
+    columns, problems = _separate(every)
+    return not problems and has_cardinality_row(columns)
+
+
+def _interventions(
+    source: Source,
+    reading: Reading,
+    entries: Iterable[Entry] | None,
+    names: Sequence[str],
+    n_above: int,
+) -> Interventions:
+    """What was set in each row, by the column that tells, the user, or the source itself."""
+    if reading.interventions is not None:
+        entries = _entries_of(source, reading.interventions)[n_above:]
+    elif entries is None:
+        entries = source.interventions
+    found = parse_interventions(entries, names, lambda row: source.where(row + n_above))
+    check_length(found, source.n_rows - n_above)
+    return found
+
+
+def _entries_of(source: Source, name: str) -> list[str]:
+    """The texts of the column that tells what was set; empty where there is none."""
+    column = source.make(source.names.index(name), "categorical")
+    if isinstance(column, ColumnProblem):
+        raise DataError(
+            f"Column {name!r} holds no names of variables, so it tells no interventions."
+        )
+    present = ~column.missing
+    found = as_categorical(column.take(present))
+    texts = np.full(len(present), "", dtype=object)
+    texts[present] = [(found.levels or ())[int(code)] for code in found.values]
+    return list(texts)
+
+
+def _set_in(
+    interventions: Interventions,
+    names: Sequence[str],
+    kept: npt.NDArray[np.bool_],
+    rows: npt.NDArray[np.int64],
+) -> Interventions:
+    """The interventions of the rows that are left, on variables that are left."""
+    if not interventions:
+        return ()
+    known = set(names)
+    left = [tuple(name for name in one if name in known) for one in compress(interventions, kept)]
+    return tuple(left[row] for row in rows)
+
+
+def _weights(source: Source, reading: Reading, n_above: int) -> Column | None:
+    """The column that tells how often each row counts, if there is one."""
+    if reading.weights is None:
+        return None
+    column = source.make(source.names.index(reading.weights), "continuous")
+    if isinstance(column, ColumnProblem):
+        raise DataError(f"The weights in column {reading.weights!r} are not all numbers.")
+    return column.take(np.arange(column.values.size) >= n_above)
+
+
+def _counted_rows(
+    weights: Column | None, kept: npt.NDArray[np.bool_], name: str | None
+) -> npt.NDArray[np.int64]:
+    """The positions, among the rows that are kept, of the rows of data."""
+    if weights is None:
+        return np.arange(int(kept.sum()))
+    return repeat_rows(weights.take(kept), name or "")
+
+
+def _separate(made: Iterable[Made]) -> tuple[list[Column], list[ColumnProblem]]:
+    """The columns, and what is wrong with the others."""
+    found = list(made)
+    return (
+        [column for column in found if isinstance(column, Column)],
+        [problem for problem in found if isinstance(problem, ColumnProblem)],
+    )

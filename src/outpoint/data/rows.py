@@ -1,0 +1,71 @@
+"""Rows that are not rows of data: counts of combinations, matrices of correlations."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from outpoint.arrays import Floats
+from outpoint.data.columns import Column
+from outpoint.data.dataset import Kind
+from outpoint.data.wording import enumerate_names
+from outpoint.errors import DataError
+
+_COUNT_NAME = re.compile(r"(?i:freq|frequency|frequencies|count|counts|n|number|weight|weights|wt)")
+
+MAX_ROWS = 20_000_000
+"""The largest number of rows that weights may make."""
+
+
+def repeat_rows(weights: Column, name: str) -> npt.NDArray[np.int64]:
+    """The rows, each as often as its weight says; raises DataError if a weight is no count."""
+    values = weights.values
+    if weights.levels is not None or np.isnan(values).any():
+        raise DataError(f"The weights in column {name!r} are not all numbers; correct them.")
+    if (values < 0).any() or (values != np.floor(values)).any():
+        wrong = values[(values < 0) | (values != np.floor(values))][0]
+        raise DataError(
+            f"The weights in column {name!r} say how often each row was observed, and {wrong:g} is "
+            "no whole number from 0; round them, or leave weights out."
+        )
+    total = values.sum()
+    if not 1 <= total <= MAX_ROWS:
+        raise DataError(
+            f"The weights in column {name!r} add up to {total:,.0f} rows, and 1 to {MAX_ROWS:,} "
+            "can be used."
+        )
+    return np.repeat(np.arange(values.size), values.astype(np.int64))
+
+
+def find_counts(columns: Sequence[Column], kinds: Sequence[Kind | None]) -> str | None:
+    """The column of counts in a table of all combinations of categories; None if it is none."""
+    counts = [c for c, kind in zip(columns, kinds, strict=True) if kind == "continuous"]
+    others = [c for c, kind in zip(columns, kinds, strict=True) if kind != "continuous"]
+    if len(counts) != 1 or len(others) < 2:
+        return None
+    column = counts[0]
+    if not column.is_whole or (column.values < 0).any() or not _COUNT_NAME.fullmatch(column.name):
+        return None
+    combinations = np.unique(np.column_stack([c.values for c in others]), axis=0)
+    return column.name if len(combinations) == column.values.size else None
+
+
+def refuse_correlations(names: Sequence[str], values: Floats) -> None:
+    """Refuse a table that is a matrix of correlations or covariances of its own columns."""
+    n_rows, n_columns = values.shape
+    if n_rows != n_columns or n_rows < 3:
+        return
+    largest = np.abs(values).max()
+    if not np.allclose(values, values.T, rtol=0, atol=1e-9 * largest):
+        return
+    diagonal = values.diagonal()
+    if (diagonal <= 0).any() or (
+        np.abs(values) > np.sqrt(np.outer(diagonal, diagonal)) * 1.001
+    ).any():
+        return
+    what = "correlations" if np.allclose(diagonal, 1.0) else "covariances"
+    raise DataError(
+        f"The table is a matrix of {what} between {enumerate_names(names, limit=4)}, and not one "
+        "row per observation, which is what can be learned from."
+    )
