@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outpoint.data import Data, Dataset, Entry, load_dataset
+from outpoint.data import Data, Dataset, Entry
+from outpoint.data.cells import DecimalMark
+from outpoint.data.reading import Names, Treatment
 from outpoint.errors import DataError, OptionError
 from outpoint.learning import learn
 from outpoint.mcmc import Moves
+from outpoint.model import READING, read
 from outpoint.sampling import Start
 from outpoint.scores import GivenEdgePrior, Knowledge, Score
 
@@ -81,7 +84,21 @@ class OutpointLearner:
         required: Iterable[tuple[str, str]] = (),
         tiers: Sequence[Sequence[str]] | None = None,
         roots: Iterable[str] = (),
+        columns: Names | None = None,
+        drop: Names = (),
+        categorical: Names = (),
+        continuous: Names = (),
+        ordinal: Names | Mapping[str, Sequence[str]] = (),
+        normal_scores: Names = (),
+        discretize: Mapping[str, int] | None = None,
+        weights: str | None = None,
+        missing: Treatment = "auto",
+        na: Names | None = None,
+        decimal: DecimalMark | None = None,
+        separator: str | None = None,
+        cardinality_row: bool | None = None,
         interventions: str | Iterable[Entry] | None = None,
+        strict: bool = False,
         allow_degenerate: bool = False,
         memory_limit: float | None = None,
         time: str | float | None = None,
@@ -91,6 +108,9 @@ class OutpointLearner:
         scheduler: str | None = None,
         threads: int | None = None,
     ) -> None:
+        arguments = locals()
+        for name in READING:
+            setattr(self, name, arguments[name])
         self.threshold = threshold
         self.local_score = local_score
         self.method = method
@@ -112,7 +132,6 @@ class OutpointLearner:
         self.required = required
         self.tiers = tiers
         self.roots = roots
-        self.interventions = interventions
         self.allow_degenerate = allow_degenerate
         self.memory_limit = memory_limit
         self.time = time
@@ -152,8 +171,9 @@ class OutpointLearner:
         if threshold is not None and not 0.0 <= threshold <= 1.0:
             raise OptionError(f"threshold is a probability or None, not {threshold!r}.")
         _refuse_unusable(X, self.allow_degenerate)
-        data = load_dataset(X, interventions=options.pop("interventions"))
-        posterior = learn(data, score=options.pop("local_score"), **options)
+        options["score"] = options.pop("local_score")
+        data = read(X, options)
+        posterior = learn(data, **{name: options[name] for name in options.keys() - set(READING)})
         self.posterior_: Posterior = posterior
         self.edge_support_: pd.DataFrame = posterior.edge_probabilities
         self.causal_graph_: Dag = posterior.map_dag

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from outpoint.arguments import Arguments, decisive_options, requested_options, warn_of_ignored
-from outpoint.data import Data, Dataset, Entry, load_dataset
+from outpoint.data import Data, Dataset, Entry
+from outpoint.data.cells import DecimalMark
+from outpoint.data.reading import Names, Treatment
 from outpoint.errors import GraphError, OptionError
 from outpoint.exact import is_quick, require_feasible, solve
 from outpoint.graphs import Dag
 from outpoint.mcmc import SAMPLERS, Moves, check_method
-from outpoint.model import Model, prepare
+from outpoint.model import Model, prepare, read
 from outpoint.narrowing import Narrowed, narrow
 from outpoint.posterior import ExactPosterior, Posterior, RunInfo, write_run
 from outpoint.posterior.effects import GaussianModel
@@ -41,7 +43,6 @@ from outpoint.scores import (
     StructurePrior,
     bind_score,
     build_prior,
-    reading_for,
     resolve_knowledge,
     resolve_score,
 )
@@ -81,7 +82,21 @@ def learn(
     required: Iterable[tuple[str, str]] = (),
     tiers: Sequence[Sequence[str]] | None = None,
     roots: Iterable[str] = (),
+    columns: Names | None = None,
+    drop: Names = (),
+    categorical: Names = (),
+    continuous: Names = (),
+    ordinal: Names | Mapping[str, Sequence[str]] = (),
+    normal_scores: Names = (),
+    discretize: Mapping[str, int] | None = None,
+    weights: str | None = None,
+    missing: Treatment = "auto",
+    na: Names | None = None,
+    decimal: DecimalMark | None = None,
+    separator: str | None = None,
+    cardinality_row: bool | None = None,
     interventions: str | Iterable[Entry] | None = None,
+    strict: bool = False,
     allow_degenerate: bool = False,
     memory_limit: float | None = None,
     time: str | float | None = None,
@@ -162,10 +177,11 @@ def learn(
         Groups of variables from causes to effects; no edge points back to an earlier group.
     roots
         Variables without parents.
-    interventions
-        Which variables were set from outside in each row: the name of a column that tells, or a
-        list with the names for each row (see :func:`load_dataset`). A variable is scored by the
-        rows in which it was not set.
+    columns, drop, categorical, continuous, ordinal, normal_scores, discretize, weights, missing, \
+na, decimal, separator, cardinality_row, interventions, strict
+        How the data are read, as for :func:`load_dataset`: which columns, what they are, and what
+        becomes of missing values. A variable that was set from outside in some rows
+        (``interventions``) is scored by the others.
     allow_degenerate
         Go on with constant or identical columns, fewer rows than columns, or variables that were
         set in every row.
@@ -223,8 +239,7 @@ def _learn(
 ) -> Posterior:
     """Do what was ``asked`` for, in the directory of a run, if there is one, that is held."""
     started = perf_counter()
-    own = {"allow_degenerate": asked["allow_degenerate"], **reading_for(asked["score"])}
-    dataset = load_dataset(asked["data"], interventions=asked["interventions"], **own)
+    dataset = read(asked["data"], asked)
     saved = find_saved(run) if asked["resume"] and run is not None else None
     if saved is not None:
         asked = saved.adopt(asked, DEFAULTS, dataset)
@@ -358,15 +373,28 @@ def log_score(
     required: Iterable[tuple[str, str]] = (),
     tiers: Sequence[Sequence[str]] | None = None,
     roots: Iterable[str] = (),
+    columns: Names | None = None,
+    drop: Names = (),
+    categorical: Names = (),
+    continuous: Names = (),
+    ordinal: Names | Mapping[str, Sequence[str]] = (),
+    normal_scores: Names = (),
+    discretize: Mapping[str, int] | None = None,
+    weights: str | None = None,
+    missing: Treatment = "auto",
+    na: Names | None = None,
+    decimal: DecimalMark | None = None,
+    separator: str | None = None,
+    cardinality_row: bool | None = None,
     interventions: str | Iterable[Entry] | None = None,
+    strict: bool = False,
     allow_degenerate: bool = False,
 ) -> float:
     """Log score, prior included, of one DAG: the sum of its nodes' local scores.
 
     The options are those of :func:`learn`. It is -inf if what is known excludes the DAG.
     """
-    own = {"allow_degenerate": allow_degenerate, **reading_for(score)}
-    dataset = load_dataset(data, interventions=interventions, **own)
+    dataset = read(data, locals())
     if not isinstance(dag, Dag):
         raise GraphError(f"log_score needs an outpoint.Dag, not {type(dag).__name__}.")
     if set(dag.names) != set(dataset.names):

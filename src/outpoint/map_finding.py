@@ -1,7 +1,7 @@
 """The best DAG: exactly where that is possible, by repeated stochastic search where it is not."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
@@ -11,6 +11,8 @@ import numpy as np
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.data import Data, Entry
+from outpoint.data.cells import DecimalMark
+from outpoint.data.reading import Names, Treatment
 from outpoint.errors import OptionError
 from outpoint.exact import find_optima, is_best_quick, require_best_feasible
 from outpoint.graphs import Cpdag, Dag
@@ -176,7 +178,21 @@ def find_map(
     required: Iterable[tuple[str, str]] = (),
     tiers: Sequence[Sequence[str]] | None = None,
     roots: Iterable[str] = (),
+    columns: Names | None = None,
+    drop: Names = (),
+    categorical: Names = (),
+    continuous: Names = (),
+    ordinal: Names | Mapping[str, Sequence[str]] = (),
+    normal_scores: Names = (),
+    discretize: Mapping[str, int] | None = None,
+    weights: str | None = None,
+    missing: Treatment = "auto",
+    na: Names | None = None,
+    decimal: DecimalMark | None = None,
+    separator: str | None = None,
+    cardinality_row: bool | None = None,
     interventions: str | Iterable[Entry] | None = None,
+    strict: bool = False,
     allow_degenerate: bool = False,
     memory_limit: float | None = None,
     threads: int | None = None,
@@ -187,7 +203,8 @@ def find_map(
     Parameters
     ----------
     data, score, max_parents, structure_prior, knowledge, edge_prior, forbidden, required, tiers, \
-roots, interventions, allow_degenerate
+roots, columns, drop, categorical, continuous, ordinal, normal_scores, discretize, weights, \
+missing, na, decimal, separator, cardinality_row, interventions, strict, allow_degenerate
         As for :func:`outpoint.learn`; ``score="bic"`` is a penalised likelihood.
     method
         ``"exact"``: dynamic programming over all sets of nodes, up to about 22 variables.
@@ -215,16 +232,7 @@ roots, interventions, allow_degenerate
     progress
         Called with a :class:`outpoint.runs.Progress` now and then.
     """
-    started = time.perf_counter()
-    given = {
-        "runs": runs,
-        "steps": steps,
-        "space": space,
-        "tabu": tabu,
-        "patience": patience,
-        "n_candidates": n_candidates,
-        "allow_degenerate": allow_degenerate,
-    }
+    started, asked = time.perf_counter(), locals().copy()
     model = prepare(
         data,
         score=score,
@@ -239,7 +247,7 @@ roots, interventions, allow_degenerate
             roots=roots,
         ),
         allow_degenerate=allow_degenerate,
-        interventions=interventions,
+        reading=asked,
     )
     seed = checked_seed(seed)
     is_searched = runs is not None or steps is not None or space != "order"
@@ -280,11 +288,14 @@ roots, interventions, allow_degenerate
             model.record,
             method=method,
             seed=seed,
-            options={name: value for name, value in given.items() if value != DEFAULTS[name]},
+            options={name: asked[name] for name in DECISIVE if asked[name] != DEFAULTS[name]},
             seconds=time.perf_counter() - started,
         ),
     )
 
+
+DECISIVE = ("runs", "steps", "space", "tabu", "patience", "n_candidates", "allow_degenerate")
+"""Options that decide the result and stand nowhere else in its record."""
 
 DEFAULTS = {name: parameter.default for name, parameter in signature(find_map).parameters.items()}
 """The options of :func:`find_map` and what they are by default."""

@@ -2,15 +2,17 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields
+from inspect import Parameter, signature
+from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
 
 from outpoint import __version__
-from outpoint.data import Data, Dataset, Entry, load_dataset
+from outpoint.data import Data, Dataset, load_dataset
 from outpoint.scores import (
     SCORES,
     CustomScore,
@@ -28,6 +30,23 @@ from outpoint.scores import (
     resolve_score,
 )
 from outpoint.tables import ScoreTable, build_table, check_max_parents
+
+OF_THE_MODEL = ("allow_degenerate", "prefer")
+"""Options of ``load_dataset`` that follow from those of the model."""
+
+READING = tuple(
+    name
+    for name, parameter in signature(load_dataset).parameters.items()
+    if parameter.kind is Parameter.KEYWORD_ONLY and name not in OF_THE_MODEL
+)
+"""The options on reading, which every function that takes data has."""
+
+
+def read(data: Data, asked: Mapping[str, Any]) -> Dataset:
+    """The data, read for the score that is ``asked`` for, with the options on reading."""
+    given = {name: asked[name] for name in READING if name in asked}
+    own = {"allow_degenerate": asked["allow_degenerate"], **reading_for(asked["score"])}
+    return load_dataset(data, **given, **own)
 
 
 @dataclass(frozen=True)
@@ -121,12 +140,12 @@ def prepare(
     structure_prior: str,
     knowledge: Knowledge,
     allow_degenerate: bool,
-    interventions: str | Iterable[Entry] | None = None,
+    reading: Mapping[str, Any] = MappingProxyType({}),
     n_candidates: int | None = None,
 ) -> Model:
     """Read the data, combine prior and knowledge, and bind the score; refuse what is wrong."""
-    own = {"allow_degenerate": allow_degenerate, **reading_for(score)}
-    dataset = load_dataset(data, interventions=interventions, **own)
+    asked = {**reading, "score": score, "allow_degenerate": allow_degenerate}
+    dataset = read(data, asked)
     chosen = resolve_score(score, dataset)
     scorer = bind_score(chosen, dataset, allow_degenerate=allow_degenerate)
     limit = check_max_parents(dataset.n_nodes, max_parents, scorer.affordable, n_candidates)

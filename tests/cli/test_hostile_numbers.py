@@ -21,7 +21,7 @@ LEARN: dict[str, tuple[list[str], str]] = {
     "draws": (["--draws", BIG], "draws is at most 100,000,000"),
     "warmup": (["--warmup", BIG], "warmup is at most 1,000,000,000,000"),
     "parents": (["--max-parents", BIG], "from 1 to 3 for 4 variables"),
-    "candidates": (["--quiet", "--candidates", BIG], "n_candidates is at most 1,000,000,000,000"),
+    "candidates": (["--quiet", "--candidates", BIG], "--candidates is at most 1,000,000,000,000"),
     "no candidates": (["--quiet", "--candidates", "0"], "at least one candidate parent"),
     "no seed": (["--seed", "-" + BIG], "seed is a whole number from 0"),
     "time inf": (["--time", "inf"], "90s, 10m or 2h, not 'inf'"),
@@ -36,8 +36,8 @@ LEARN: dict[str, tuple[list[str], str]] = {
 }
 
 COMMANDS: dict[str, tuple[list[str], str]] = {
-    "runs": (["map", "data.csv", "--runs", BIG], "runs is at most 10,000,000"),
-    "steps": (["map", "data.csv", "--steps", BIG], "steps is at most 1,000,000,000,000"),
+    "runs": (["map", "data.csv", "--runs", BIG], "--runs is at most 10,000,000"),
+    "steps": (["map", "data.csv", "--steps", BIG], "--steps is at most 1,000,000,000,000"),
     "nodes": (["simulate", "--nodes", BIG], "--nodes is at most 10,000"),
     "graph": (["score", "data.csv", "many.dot"], "at most 10,000 nodes"),
     "graph to simulate": (["simulate", "many.dot"], "at most 10,000 nodes"),
