@@ -35,6 +35,7 @@ from outpoint.data.interventions import (
 from outpoint.data.wording import enumerate_items, enumerate_names, suggest
 from outpoint.errors import DataError, OptionError
 from outpoint.naming import option
+from outpoint.notebook import as_html, first_of
 from outpoint.whole_numbers import checked_count, is_whole
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ Kind = Literal["continuous", "categorical"]
 Asked = Literal["continuous", "categorical", "ordinal"]
 """What a user can ask a column to be; ordinal ones become continuous."""
 Levels = tuple[str, ...]
+
+N_ROWS = 5
+"""Values of each column that a notebook shows."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -316,6 +320,18 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"Dataset({self.source!r}: {self.describe()})"
+
+    def _repr_html_(self) -> str:
+        """In a notebook: every column with its kind and its first values."""
+        head = replace(self, values=self.values[:N_ROWS], interventions=()).to_frame()
+        rows = [
+            (name, kind, ", ".join(str(value) for value in head[name]))
+            for name, kind in zip(self.names, self.kinds, strict=True)
+        ]
+        parts = [*self.notes, first_of(self.n_nodes, "columns")]
+        note = "; ".join(part for part in parts if part)
+        title = f"Dataset {self.source!r}: {self.describe()}"
+        return as_html(title, ("column", "kind", "first values"), rows, note)
 
 
 def check_column_names(names: tuple[str, ...], where: str = "The data") -> None:

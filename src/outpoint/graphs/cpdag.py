@@ -34,6 +34,7 @@ from outpoint.graphs.validation import (
     validate_adjacency,
     validate_names,
 )
+from outpoint.notebook import as_html, first_of
 
 if TYPE_CHECKING:
     from outpoint.graphs.dag import Dag
@@ -146,6 +147,16 @@ class Cpdag:
             f"Cpdag({self.n_nodes} nodes, {len(self.directed)} directed and "
             f"{len(self.undirected)} undirected edges)"
         )
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the edges, directed ones first."""
+        edges = [(a, "\u2192", b) for a, b in self.directed]
+        edges += [(a, "\u2014", b) for a, b in self.undirected]
+        title = (
+            f"Cpdag: {self.n_nodes} nodes, {len(self.directed)} directed and "
+            f"{len(self.undirected)} undirected edges"
+        )
+        return as_html(title, ("", "edge", ""), edges, first_of(len(edges), "edges"))
 
 
 def label_compelled(sorted_masks: Sequence[int], separated: Sequence[int]) -> list[int]:

@@ -40,6 +40,7 @@ from outpoint.graphs.validation import (
     validate_names,
     validate_pair,
 )
+from outpoint.notebook import as_html, first_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -346,3 +347,13 @@ class Dag:
         more = ", ..." if self.n_edges > len(shown) else ""
         edges = f": {', '.join(shown)}{more}" if shown else ""
         return f"Dag({self.n_nodes} nodes, {self.n_edges} edges{edges})"
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the nodes with their parents, those without at the end."""
+        families = [
+            (name, ", ".join(self.names[u] for u in parents))
+            for name, parents in zip(self.names, self.parent_sets, strict=True)
+        ]
+        families.sort(key=lambda family: not family[1])
+        title = f"Dag: {self.n_nodes} nodes, {self.n_edges} edges"
+        return as_html(title, ("node", "parents"), families, first_of(self.n_nodes, "nodes"))

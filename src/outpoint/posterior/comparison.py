@@ -18,6 +18,7 @@ from outpoint.errors import GraphError, OptionError
 from outpoint.graphs import Dag, EdgeCounts
 from outpoint.graphs.metrics import count_edges
 from outpoint.graphs.validation import align_names
+from outpoint.notebook import as_html
 from outpoint.posterior.consensus import at_least, checked_threshold
 from outpoint.posterior.frames import rank_pairs
 
@@ -111,6 +112,29 @@ class TruthComparison:
     directed: EdgeRecovery
     skeleton: EdgeRecovery
     threshold: float
+
+    def _repr_html_(self) -> str:
+        """In a notebook: all figures, for directed edges and for adjacencies."""
+        both = (self.directed, self.skeleton)
+        rows: list[tuple[object, ...]] = [
+            ("area under the ROC curve", *(one.auroc for one in both)),
+            ("area under precision and recall", *(one.auprc for one in both)),
+            ("expected recall", *(one.expected_recall for one in both)),
+            ("expected false positive rate", *(one.expected_false_positive_rate for one in both)),
+        ]
+        rows += [
+            (
+                f"{name.replace('_', ' ')} at {self.threshold:g}",
+                *(vars(one.counts)[name] for one in both),
+            )
+            for name in vars(self.directed.counts)
+        ]
+        note = (
+            f"expected structural Hamming distance: {self.expected_shd:.3g} between CPDAGs, "
+            f"{self.expected_shd_dag:.3g} between DAGs"
+        )
+        title = "TruthComparison: a posterior and the true DAG"
+        return as_html(title, ("", "directed edges", "adjacencies"), rows, note)
 
 
 def compare_with_truth(posterior: Posterior, truth: Dag, threshold: float) -> TruthComparison:

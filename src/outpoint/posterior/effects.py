@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import GraphError, OptionError, TooLargeError
+from outpoint.notebook import SHOWN, as_html, first_of
 from outpoint.posterior.effect_draws import add_effects
 from outpoint.posterior.frames import name_matrix, rank_pairs
 from outpoint.scores import FamilyScorer
@@ -291,6 +292,17 @@ class CausalEffects:
             if name not in self.names:
                 raise OptionError(f"{name!r} is not one of the variables.")
         return self.samples[:, self.names.index(cause), self.names.index(effect)].copy()
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the strongest effects."""
+        table = self.table()
+        shown = table[["cause", "effect", "mean", "lower", "upper", "probability"]].head(SHOWN)
+        title = f"CausalEffects: {len(table):,} pairs of variables, {self.n_draws:,} draws"
+        unit = "standard deviations" if self.units == "sd" else "units of the effect per cause"
+        note = f"in {unit}; {self.level:.0%} intervals; probability of a causal path"
+        more = first_of(len(table), "pairs")
+        rows = shown.itertuples(index=False, name=None)
+        return as_html(title, list(shown.columns), rows, f"{note}; {more}" if more else note)
 
     def table(self) -> pd.DataFrame:
         """One row per pair, largest mean effect first.

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError
 from outpoint.graphs import Cpdag, Dag
 from outpoint.graphs.targets import find_separated
+from outpoint.notebook import as_html
 from outpoint.posterior.comparison import On, TruthComparison, compare_with_truth, roc_curve
 from outpoint.posterior.consensus import build_consensus_cpdag, build_consensus_dag
 from outpoint.posterior.draws import Draws, WeightedGraphs
@@ -339,17 +339,13 @@ class Posterior(ABC):
         edges = self._edges()
         n = len(edges)
         ranked = np.argsort(-edges, axis=None, kind="stable")[: min(N_EDGES_IN_NOTEBOOK, n * n - n)]
-        rows = "".join(
-            f"<tr><td>{escape(self.names[u])}</td><td>{escape(self.names[v])}</td>"
-            f"<td>{edges[u, v]:.3f}</td><td>{edges[v, u]:.3f}</td></tr>"
+        rows = [
+            (self.names[u], self.names[v], f"{edges[u, v]:.3f}", f"{edges[v, u]:.3f}")
             for u, v in zip(*np.unravel_index(ranked, edges.shape), strict=True)
             if u != v
-        )
-        return (
-            f"<div><p><b>{escape(repr(self))}</b><br>{escape(self.verdict)}</p><table><thead><tr>"
-            "<th>parent</th><th>child</th><th>P(edge)</th><th>P(reversed)</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table></div>"
-        )
+        ]
+        headings = ("parent", "child", "P(edge)", "P(reversed)")
+        return as_html(repr(self), headings, rows, self.verdict)
 
     def _as_graphs(self, adjacencies: Booleans) -> Iterator[Dag]:
         for adjacency in adjacencies.reshape(-1, len(self.names), len(self.names)):
