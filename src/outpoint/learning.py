@@ -46,6 +46,7 @@ from outpoint.scores import (
     resolve_knowledge,
     resolve_score,
 )
+from outpoint.showing import GivenProgress, shown
 from outpoint.signals import remembered_signals
 from outpoint.whole_numbers import checked_seed
 
@@ -110,7 +111,7 @@ def learn(
     resume: bool = False,
     checkpoint_seconds: float = 30.0,
     command: str | Callable[[Posterior], str] | None = None,
-    progress: ProgressCallback | None = None,
+    progress: GivenProgress = None,
 ) -> Posterior:
     """Posterior over the DAGs that may have generated ``data``.
 
@@ -216,7 +217,9 @@ na, decimal, separator, cardinality_row, interventions, strict
         Shown in the report as the way to make the same run again, or a function that gives it for
         the posterior.
     progress
-        Called with a :class:`outpoint.runs.Progress` now and then.
+        By default a run of more than two seconds shows how far it is, on a terminal and in a
+        notebook. ``False`` shows nothing, ``True`` everywhere and at once; a function is called
+        with a :class:`outpoint.runs.Progress` now and then.
     """
     arguments = locals().copy()
     run = None if out is None else RunDirectory(out)
@@ -224,6 +227,7 @@ na, decimal, separator, cardinality_row, interventions, strict
         warn_of_ignored(arguments, DEFAULTS)
     with ExitStack() as stack:
         stack.enter_context(limited_threads(threads))
+        arguments["progress"] = stack.enter_context(shown(progress))
         check_signals = stack.enter_context(remembered_signals())
         if run is not None:
             stack.enter_context(run.held(overwrite=overwrite and not resume, resume=resume))

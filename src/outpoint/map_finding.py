@@ -20,7 +20,7 @@ from outpoint.model import Model, prepare
 from outpoint.naming import named
 from outpoint.posterior.info import RunInfo, make_info
 from outpoint.processors import limits_threads
-from outpoint.progress import FractionCallback, Progress, ProgressCallback
+from outpoint.progress import FractionCallback, Progress
 from outpoint.scores import GivenEdgePrior, Knowledge, Score, resolve_knowledge
 from outpoint.search import (
     PATIENCE,
@@ -32,6 +32,7 @@ from outpoint.search import (
     default_steps,
     search_dags,
 )
+from outpoint.showing import GivenProgress, shows_progress
 from outpoint.tables import ScoreTable
 from outpoint.tables.best import tie_tolerance
 from outpoint.whole_numbers import checked_count, checked_seed
@@ -158,6 +159,7 @@ class _Found(NamedTuple):
 
 
 @limits_threads
+@shows_progress
 def find_map(
     data: Data,
     score: Score = "auto",
@@ -196,7 +198,7 @@ def find_map(
     allow_degenerate: bool = False,
     memory_limit: float | None = None,
     threads: int | None = None,
-    progress: ProgressCallback | None = None,
+    progress: GivenProgress = None,
 ) -> MapResult:
     """Find the DAG with the best score (maximum a posteriori, or penalised likelihood).
 
@@ -230,7 +232,9 @@ missing, na, decimal, separator, cardinality_row, interventions, strict, allow_d
     threads
         As for :func:`outpoint.learn`.
     progress
-        Called with a :class:`outpoint.runs.Progress` now and then.
+        By default a run of more than two seconds shows how far it is, on a terminal and in a
+        notebook. ``False`` shows nothing, ``True`` everywhere and at once; a function is called
+        with a :class:`outpoint.runs.Progress` now and then.
     """
     started, asked = time.perf_counter(), locals().copy()
     model = prepare(
@@ -257,7 +261,7 @@ missing, na, decimal, separator, cardinality_row, interventions, strict, allow_d
     n_runs = checked_count(n_runs, "runs", 1)
     n_steps = default_steps(model.data.n_nodes) if steps is None else steps
     n_steps = checked_count(n_steps, "steps", 1)
-    report = progress or (lambda progress: None)
+    report = progress if callable(progress) else lambda progress: None
     report(Progress("scoring parent sets", 0.0))
     table = model.tabulate(
         model.data.n_nodes - 1 if method == "exact" else n_candidates,

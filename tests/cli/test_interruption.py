@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from outpoint.cli import progress
+from outpoint import showing
 from outpoint.cli.interruption import Interrupted, _resume_command
 from outpoint.runs import Progress
 from tests.cli.conftest import Run, table
@@ -133,7 +133,7 @@ def test_worker_processes(place: Path) -> None:
 
 
 def test_summary_of_an_interrupted_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(self: progress.RunProgress, now: Progress) -> None:
+    def stop(self: showing.RunProgress, now: Progress) -> None:
         if now.chains and now.chains[0].step > 2000:
             raise KeyboardInterrupt
 
@@ -141,7 +141,7 @@ def test_summary_of_an_interrupted_run(run: Run, monkeypatch: pytest.MonkeyPatch
     words = ["learn", "data.csv", "--method", "mcmc", "--steps", "4000", "--seed=1", "--out"]
     assert run(*words, "whole").code == 0
     with monkeypatch.context() as patch:
-        patch.setattr(progress.RunProgress, "__call__", stop)
+        patch.setattr(showing.RunProgress, "__call__", stop)
         outcome = run(*words, "run")
     assert outcome.code == 130
     assert "Verdict   interrupted after " in outcome.out

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from outpoint.cli import progress as module
-from outpoint.cli.progress import RunProgress
+import outpoint as op
+from outpoint import showing as module
 from outpoint.kernels import are_cached
 from outpoint.runs import ChainStatus, Progress
+from outpoint.showing import RunProgress
 from tests.cli.conftest import Run, table, without_colours
 
 
@@ -141,3 +142,71 @@ def test_whether_kernels_are_cached(monkeypatch, tmp_path):
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "kernel.nbi").touch()
     assert are_cached()
+
+
+class Clock:
+    """Seconds that pass only when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def in_python(monkeypatch: pytest.MonkeyPatch, given: Any, *, terminal: bool) -> list[str]:
+    """What is shown after one second, and after three, of a run that Python began."""
+    stream, clock = io.StringIO(), Clock()
+    monkeypatch.setattr(module, "are_cached", lambda: True)
+    monkeypatch.setattr(module, "monotonic", clock)
+    monkeypatch.setattr(
+        module, "Console", lambda **_: Console(file=stream, force_terminal=terminal, width=100)
+    )
+    texts = []
+    with module.shown(given) as callback:
+        for seconds in (1.0, 3.0):
+            clock.now = 100.0 + seconds
+            if callback is not None:
+                callback(report(0.5))
+            live = getattr(callback, "_live", None)
+            if live is not None and live.is_started:
+                live.refresh()
+            texts.append(without_colours(stream.getvalue()))
+    return texts
+
+
+@pytest.mark.parametrize(
+    ("given", "terminal", "early", "late"),
+    [
+        (None, True, False, True),
+        (None, False, False, False),
+        (True, True, True, True),
+        (True, False, True, True),
+        (False, True, False, False),
+    ],
+)
+def test_when_python_shows_it(
+    monkeypatch: pytest.MonkeyPatch, given: Any, terminal: bool, early: bool, late: bool
+) -> None:
+    texts = in_python(monkeypatch, given, terminal=terminal)
+    assert [("sampling" in text) for text in texts] == [early, late]
+
+
+def test_a_function_of_the_user_is_called() -> None:
+    with module.shown(print) as callback:
+        assert callback is print
+    with pytest.raises(op.OptionError, match="progress is True, False, None or a function"):
+        op.find_map("asia", progress=3)  # type: ignore[arg-type]
+
+
+def test_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr(module, "_in_notebook", lambda: True)
+    monkeypatch.setattr(module._NotebookLine, "show", lambda self, text: lines.append(text))
+    assert in_python(monkeypatch, None, terminal=False) == ["", ""]
+    assert lines == [
+        "sampling: 50%, 500 steps per chain, best log score -1.25, 1,234 steps/s, "
+        "R-hat of the log score 1.010"
+    ]
+    assert in_python(monkeypatch, False, terminal=False) == ["", ""]
+    assert len(lines) == 1

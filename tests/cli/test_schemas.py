@@ -38,7 +38,7 @@ def test_map(run: Run, method: str) -> None:
 
 
 def test_summary_of_an_interrupted_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from outpoint.cli.progress import RunProgress
+    from outpoint.showing import RunProgress
 
     def interrupt(self: RunProgress, progress) -> None:
         if progress.chains and min(chain.step for chain in progress.chains) > 2000:

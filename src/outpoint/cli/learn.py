@@ -19,8 +19,8 @@ from outpoint.cli.reading import NO_OPTIONS, READING, ReadingOptions
 from outpoint.naming import flag
 
 if TYPE_CHECKING:
-    from outpoint.cli.progress import RunProgress
     from outpoint.posterior import Posterior
+    from outpoint.showing import RunProgress
 
 SAMPLING = "Sampling (where the posterior is not exact)"
 
@@ -205,7 +205,7 @@ def _running(directory: Path, *, shown: bool, quiet: bool) -> Iterator["RunProgr
     """Show how a run goes on, and tell how to continue it if it is interrupted."""
     from outpoint.arguments import IgnoredOptionWarning
     from outpoint.cli.interruption import resumable
-    from outpoint.cli.progress import RunProgress
+    from outpoint.showing import RunProgress
 
     with (
         RunProgress(shown=shown, quiet=quiet) as progress,

@@ -71,9 +71,9 @@ def map_command(
     Example: outpoint map boston --max-parents 3 --out boston.dot
     """
     from outpoint.cli.output import check_file, format_json, print_json
-    from outpoint.cli.progress import RunProgress
     from outpoint.graphs.files import check_suffix, format_dag
     from outpoint.map_finding import find_map
+    from outpoint.showing import RunProgress
     from outpoint.writing import write_text
 
     dataset = reading.load(data, model)

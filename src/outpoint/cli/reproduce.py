@@ -55,11 +55,11 @@ def reproduce(
 
     Example: outpoint reproduce boston --quick
     """
-    from outpoint.cli.progress import RunProgress
     from outpoint.cli.summary import make_console, print_line, print_table
     from outpoint.experiments import PROBLEMS
     from outpoint.experiments import reproduce as run_again
     from outpoint.runs import Progress
+    from outpoint.showing import RunProgress
 
     if name != ALL and name not in PROBLEMS:
         raise OptionError(

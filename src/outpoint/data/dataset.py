@@ -325,7 +325,11 @@ class Dataset:
         """In a notebook: every column with its kind and its first values."""
         head = replace(self, values=self.values[:N_ROWS], interventions=()).to_frame()
         rows = [
-            (name, kind, ", ".join(str(value) for value in head[name]))
+            (
+                name,
+                kind,
+                ", ".join(f"{v:.6g}" if isinstance(v, float) else str(v) for v in head[name]),
+            )
             for name, kind in zip(self.names, self.kinds, strict=True)
         ]
         parts = [*self.notes, first_of(self.n_nodes, "columns")]

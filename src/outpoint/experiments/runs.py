@@ -178,6 +178,7 @@ def solve_exactly(problem: Problem, directory: Path) -> Exact:
         problem.data,
         problem.score,
         "exact",
+        progress=False,
         max_parents=problem.max_parents,
         structure_prior=PRIOR,
         seed=SEED,
@@ -200,7 +201,9 @@ def solve_exactly(problem: Problem, directory: Path) -> Exact:
 def _compile(method: str) -> None:
     """Let a sampler take a few steps, so that compiling is not counted as its time."""
     score = op.CustomScore(lambda child, parents: 0.0)
-    op.learn(np.eye(3), score, method, chains=1, steps=N_DRAWS, seed=SEED, start="empty")
+    op.learn(
+        np.eye(3), score, method, chains=1, steps=N_DRAWS, seed=SEED, start="empty", progress=False
+    )
 
 
 class _Stopwatch:

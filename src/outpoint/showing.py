@@ -1,13 +1,18 @@
-"""What a long run shows on standard error while it works.
+"""What a long run shows while it works.
 
-On a terminal: a bar, and below it a line per chain. Elsewhere: a line per stage, and one now and
-then while chains run.
+On a terminal: a bar, and below it a line per chain. In a notebook: one line, which changes.
+Elsewhere: a line per stage on standard error, and one now and then while chains run.
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
 from time import monotonic
 from types import TracebackType
+from typing import Any, TypeVar, cast
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -15,16 +20,77 @@ from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn, Tim
 from rich.progress import Progress as Bars
 from rich.table import Table
 
+from outpoint.errors import OptionError
 from outpoint.kernels import are_cached
-from outpoint.runs import Progress
+from outpoint.progress import Progress, ProgressCallback
 
 SECONDS_BETWEEN_LINES = 10.0
+PATIENCE = 2.0
+"""Seconds after which a run in Python begins to show how far it is."""
+
+GivenProgress = bool | ProgressCallback | None
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def shows_progress(function: F) -> F:
+    """Let a function heed its own option ``progress``: it is given a callback or None."""
+
+    @wraps(function)
+    def showing(*values: Any, **options: Any) -> Any:
+        with shown(options.pop("progress", None)) as callback:
+            return function(*values, progress=callback, **options)
+
+    return cast(F, showing)
+
+
+@contextmanager
+def shown(progress: GivenProgress) -> Iterator[ProgressCallback | None]:
+    """What a user asked for as a callback: their own, one that shows reports, or none."""
+    if progress is not None and not isinstance(progress, bool):
+        if not callable(progress):
+            raise OptionError(f"progress is True, False, None or a function, not {progress!r}.")
+        yield progress
+    elif progress or (progress is None and (_in_notebook() or Console(stderr=True).is_terminal)):
+        with RunProgress(shown=True, patience=0.0 if progress else PATIENCE) as showing:
+            yield showing
+    else:
+        yield None
+
+
+def _in_notebook() -> bool:
+    """Whether this is the kernel of a notebook, which shows what it is told to display."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
+
+
+class _NotebookLine:
+    """A line in the output of a cell, which is changed in its place."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    def show(self, text: str) -> None:
+        """Let the line be this text."""
+        from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
+
+        content = {"text/plain": text}
+        if self._handle is None:
+            self._handle = display(content, raw=True, display_id=True)
+        else:
+            self._handle.update(content, raw=True)
+
+    def clear(self) -> None:
+        """Leave nothing behind."""
+        if self._handle is not None:
+            self._handle.update({"text/html": ""}, raw=True)
 
 
 class RunProgress:
     """Shows the reports of :func:`outpoint.learn`."""
 
-    def __init__(self, *, shown: bool, quiet: bool = False) -> None:
+    def __init__(self, *, shown: bool, quiet: bool = False, patience: float = 0.0) -> None:
+        self._since = monotonic() + patience
+        self._notebook = _NotebookLine() if shown and _in_notebook() else None
         self._console = Console(stderr=True)
         self._is_quiet = quiet
         self._shown = shown
@@ -36,7 +102,7 @@ class RunProgress:
         )
         self._stages: dict[str, TaskID] = {}
         self._last_line = monotonic()
-        on_terminal = shown and self._console.is_terminal
+        on_terminal = shown and self._console.is_terminal and self._notebook is None
         self._live = (
             Live(self._bars, console=self._console, transient=True, refresh_per_second=4)
             if on_terminal
@@ -48,8 +114,6 @@ class RunProgress:
             self._console.print(
                 "compiling, once: the first run on a machine takes up to two minutes longer"
             )
-        if self._live is not None:
-            self._live.start()
         return self
 
     def __exit__(
@@ -60,6 +124,8 @@ class RunProgress:
     ) -> None:
         if self._live is not None:
             self._live.stop()
+        if self._notebook is not None:
+            self._notebook.clear()
 
     def __call__(self, progress: Progress) -> None:
         """Show one report."""
@@ -68,7 +134,12 @@ class RunProgress:
             self._stages[progress.stage] = self._bars.add_task(progress.stage, total=1.0)
         task = self._stages[progress.stage]
         self._bars.update(task, completed=progress.fraction)
-        if self._live is not None:
+        if monotonic() < self._since:
+            return
+        if self._notebook is not None:
+            self._notebook.show(_line(progress))
+        elif self._live is not None:
+            self._live.start()
             chains = [_chain_table(progress)] if progress.chains else []
             self._live.update(Group(self._bars, *chains))
         elif self._shown and is_new:
