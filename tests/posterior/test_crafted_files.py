@@ -213,7 +213,7 @@ CRAFTED: dict[str, tuple[str, Callable[[h5py.File], None], str]] = {
     ),
     "one huge chunk": (
         "exact",
-        huge("log_scores", (1000,), "f8", chunks=(400_000_000,), maxshape=(None,)),
+        huge("log_scores", (10_000,), "f8", chunks=(400_000_000,), maxshape=(None,)),
         "larger than the file",
     ),
     "deflated twice": ("exact", bomb, "stored in an unusual way"),

@@ -275,6 +275,9 @@ def test_unbiased_methods_do_not_say_biased(method):
     assert "biased" not in posterior.verdict
 
 
+UNIFORM = {"structure_prior": "uniform"}
+
+
 def far_apart(child: int, parents: tuple[int, ...]) -> float:
     """One full DAG far above the empty one, and everything between them impossible to cross."""
     if parents == tuple(range(child)):
@@ -301,15 +304,15 @@ def test_chains_stuck_in_different_places_are_not_converged(method):
 @pytest.mark.parametrize("method", ["structure", "structure+rev"])
 def test_chains_that_have_never_moved_are_not_converged(method):
     score = op.CustomScore(far_apart)
-    posterior = op.learn(NOTHING, score, method, steps=2000, seed=1, start="empty")
-    exact = op.learn(NOTHING, score, "exact").edge_probabilities
+    posterior = op.learn(NOTHING, score, method, steps=2000, seed=1, start="empty", **UNIFORM)
+    exact = op.learn(NOTHING, score, "exact", **UNIFORM).edge_probabilities
     wrong = np.abs(posterior.edge_probabilities.to_numpy() - exact.to_numpy()).max()
     assert wrong > 0.9
     assert posterior.acceptance()["accepted"].sum() == 0
     assert posterior.converged is False
     assert "no chain ever left the DAG it started from" in posterior.verdict
     # From starts that are apart, which is the default, they cannot agree either.
-    assert op.learn(NOTHING, score, method, steps=2000, seed=1).converged is False
+    assert op.learn(NOTHING, score, method, steps=2000, seed=1, **UNIFORM).converged is False
 
 
 @pytest.mark.parametrize("method", ["structure", "partition"])
