@@ -30,7 +30,7 @@ LONGEST_LABEL = 16
 """Letters of a name in a node of a graph of many variables."""
 LONGEST_NAME = 24
 """Letters of a name in a sentence, a legend, on an axis, or in a node where there is room."""
-MOST_WITH_ROOM = 30
+MOST_WITH_ROOM = 10
 """Variables up to which a graph with long names still fits a page."""
 SWEEPS = 24
 BEST_RATIO = 1.7
