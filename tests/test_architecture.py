@@ -14,6 +14,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 # A part imports only parts with a smaller number; parts with the same number are independent.
 RANK = {
+    "amounts": 0,
     "arrays": 0,
     "errors": 0,
     "naming": 0,

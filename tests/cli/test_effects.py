@@ -1,5 +1,6 @@
 """``outpoint effects``: the table of the Python interface, on screen, in a file, as JSON."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -44,6 +45,39 @@ def test_screen(run: Run, runs: Runs) -> None:
     assert run("effects", str(runs.exact), "--draws", "10", "-q").out == ""
 
 
+def test_the_largest_in_standard_deviations_come_first(run: Run) -> None:
+    """Whatever the units; numbers that are small in them keep their digits."""
+    rng = np.random.default_rng(3)
+    weak, strong = rng.normal(size=(2, 400))
+    out = 0.3 * weak + 0.9 * strong + 0.3 * rng.normal(size=400)
+    frame = pd.DataFrame({"weak": weak / 1000, "strong": 1000 * strong, "out": out})
+    frame.to_csv("units.csv", index=False)
+    words = ["--tier", "weak,strong", "--tier", "out", "--out", "r", "--seed", "1", "-q"]
+    assert run("learn", "units.csv", *words).code == 0
+    shown = run("effects", "r", "--effect", "out", "--draws", "100", "--seed", "1").out.splitlines()
+    assert [line.split()[0] for line in shown[2:4]] == ["strong", "weak"]
+    by_name = dict(zip(shown[1].split(), shown[2].split(), strict=True))
+    assert 0.0008 < float(by_name["mean"]) < 0.001
+    assert by_name["mean"] == f"{float(by_name['mean']):.6f}", "three digits"
+    assert float(by_name["mean_in_sd"]) > 0.8
+    in_sd = run("effects", "r", "--units", "sd", "--effect", "out", "--draws", "100", "--seed", "1")
+    assert [line.split()[0] for line in in_sd.out.splitlines()[2:4]] == ["strong", "weak"]
+    assert "mean_in_sd" not in in_sd.out
+
+
+def test_categories_are_said_to_be_left_out(run: Run) -> None:
+    options = ["--categorical", "chas", "--max-parents", "1", "--out", "r", "-q"]
+    assert run("learn", "boston", *options).code == 0
+    between = "effects are those between continuous variables"
+    assert f"Left out  chas (categorical): {between}\n" in run("effects", "r", "--draws", "20").out
+    found = strict_json(run("effects", "r", "--draws", "20", "--json").out)
+    check_schema(found, "effects")
+    assert found["left_out"] == ["chas"]
+    refused = run("effects", "r", "--cause", "chas")
+    assert refused.code == 2
+    assert f"'chas' is categorical: {between}." in refused.err
+
+
 def test_hostile_names(run: Run, runs: Runs) -> None:
     words = ["effects", str(runs.hostile), "--draws", "50"]
     out = run(*words).out
@@ -63,9 +97,7 @@ def test_a_pair_without_a_path_has_a_dash(run: Run) -> None:
     lines = outcome.out.splitlines()
     assert lines[0] == "strongest effects on a"
     rows = [line.split() for line in lines[2:5]]
-    assert [row[1:] for row in rows] == [
-        ["a", "0.000", "0.000", "0.000", "0.000", "0.000", "-"]
-    ] * 3
+    assert [row[1:] for row in rows] == [["a", "0", "0", "0", "0", "0.000", "-", "0.000"]] * 3
     assert pd.read_csv("e.csv")["effect"].tolist() == ["a"] * 3
     assert all(
         row["mean_given_path"] is None for row in strict_json(run(*words, "--json").out)["effects"]

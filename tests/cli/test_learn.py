@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import outpoint as op
+from outpoint.posterior.certainty import judge_certainty
 from tests.cli.conftest import KNOWN, NUMBERS, Run, listing, strict_json, table, without_colours
 from tests.grids import first
 
@@ -108,6 +109,8 @@ def test_printed_summary(run: Run) -> None:
     assert lines[2].startswith("Method    exact (few enough variables to sum over all DAGs), ")
     assert "log evidence -20414.6389" in out
     assert "log score -20419.7780, probability 0.00586" in out
+    settled = judge_certainty(op.load("outpoint-run-boston")).counts
+    assert lines[5] == f"Settled   {settled}"
     table_start = next(i for i, line in enumerate(lines) if line.startswith("strongest edges"))
     pairs = [lines[i].split()[:3] for i in range(table_start + 1, table_start + 16)]
     assert pairs[0] == ["rm", "->", "medv"]

@@ -1,6 +1,6 @@
 """``outpoint score``: the number, in words, alone and as JSON."""
 
-from math import inf, lgamma
+from math import inf, lgamma, log
 from pathlib import Path
 
 import pandas as pd
@@ -55,7 +55,10 @@ def test_what_the_knowledge_excludes(run: Run) -> None:
 
 
 def test_difference_by_hand(run: Run) -> None:
-    """One edge changes one family: BDeu (equivalent sample size 1) from counts and lgamma."""
+    """One edge changes one family: BDeu (equivalent sample size 1) from counts and lgamma.
+
+    The fair prior shares the weight of one parent among the seven that it may be.
+    """
     frame = op.datasets.load("asia").to_frame()
 
     def family(groups: list[pd.Series], n_configurations: int) -> float:
@@ -71,7 +74,8 @@ def test_difference_by_hand(run: Run) -> None:
     expected = family(given, 2) - family([frame["lung"].astype(str)], 1)
     Path("edge.csv").write_text("parent,child\nsmoke,lung\n")
     found = strict_json(run("score", "asia", "edge.csv", "--json").out)
-    assert found["log_score"] - found["empty_log_score"] == pytest.approx(expected, abs=1e-8)
+    gained = found["log_score"] - found["empty_log_score"]
+    assert gained == pytest.approx(expected - log(7), abs=1e-8)
 
 
 @pytest.mark.parametrize("suffix", ["dot", "graphml", "csv", "bn", "dagitty"])

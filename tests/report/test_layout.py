@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 import outpoint as op
 from outpoint.posterior.exact import FEATURE_DRAWS, ExactPosterior
 from outpoint.report.consensus import build_consensus, count_features
-from outpoint.report.layout import NODE_HEIGHT, assign_layers, clip_label, compute_layout
+from outpoint.report.layout import (
+    BEST_WIDTH,
+    NODE_HEIGHT,
+    assign_layers,
+    clip_label,
+    compute_layout,
+    node_labels,
+)
 from outpoint.report.routes import Router
 from tests.grids import first
 from tests.report.posteriors import exact, fabricated
@@ -96,6 +103,17 @@ def test_long_labels_are_cut_and_control_characters_replaced():
     assert clip_label("a" * 200, 10) == "a" * 9 + "…"
     assert clip_label("ab\n\x1b\u202ec") == "ab���c"
     assert clip_label("naïve 日本") == "naïve 日本"
+
+
+@pytest.mark.parametrize("n", [5])
+def test_names_are_whole_where_there_is_room(n: int) -> None:
+    """A graph with names of 24 letters fits the page."""
+    names = [f"{v:024d}" for v in range(n)]
+    assert node_labels(names) == names
+    rng = np.random.default_rng(n)
+    dag = op.random_dag(n, rng, law="erdos_renyi", edge_probability=3 / (n - 1))
+    assert compute_layout(dag.adjacency, node_labels(names)).size[0] <= BEST_WIDTH
+    assert {len(label) for label in node_labels(names * 10)} == {16}
 
 
 # Consensus

@@ -1,13 +1,22 @@
 """``outpoint effects``: causal effects from a run on continuous data."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from outpoint.cli import options
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from outpoint.posterior import Posterior
+    from outpoint.posterior.effects import CausalEffects
+
 N_SHOWN = 20
+BETWEEN = "effects are those between continuous variables"
+IN_UNITS = ("mean", "sd", "lower", "upper", "mean_given_path")
+"""Columns of any size, of which three digits are shown wherever they begin."""
 UNITS = {"original": "in the units of the data", "sd": "in standard deviations"}
 
 
@@ -51,8 +60,7 @@ def effects(
     Example: outpoint effects outpoint-run-boston --effect medv
     """
     from outpoint.cli.inputs import load_run
-    from outpoint.cli.output import check_file, frame_to_rows, print_json
-    from outpoint.cli.summary import make_console, print_line, print_table
+    from outpoint.cli.output import check_file, frame_to_rows, print_json, print_note
     from outpoint.errors import OptionError
     from outpoint.posterior.export import format_table
     from outpoint.whole_numbers import checked_seed
@@ -68,6 +76,10 @@ def effects(
     if cause is not None and cause == effect:
         raise OptionError(f"{cause!r} is both the cause and the effect: choose two variables.")
     found = posterior.causal_effects(n_draws=draws, seed=seed, level=level, units=units)
+    left_out = [name for name in posterior.names if name not in found.names]
+    for name in (cause, effect):
+        if name in left_out:
+            raise OptionError(f"{name!r} is categorical: {BETWEEN}.")
     table = found.table()
     if cause is not None:
         table = table[table["cause"] == cause]
@@ -81,23 +93,44 @@ def effects(
                 "units": units,
                 "level": level,
                 "n_draws": found.n_draws,
+                "left_out": left_out,
                 "effects": frame_to_rows(table),
             }
         )
     elif not quiet:
-        console = make_console()
-        shown = table.reindex(table["mean"].abs().sort_values(ascending=False).index)
-        shown = shown.sort_values("probability", ascending=False, kind="stable").head(N_SHOWN)
-        print_table(console, shown, _title(cause, effect, len(shown), len(table)))
-        print_line(
-            console,
-            "Draws",
-            f"{found.n_draws:,} DAGs, each with new coefficients; {100 * level:.4g}% of the "
-            f"effects drawn lie between lower and upper, {UNITS[units]}",
-        )
-        print_line(console, "Verdict", posterior.verdict)
+        title = _title(cause, effect, min(len(table), N_SHOWN), len(table))
+        _print(posterior, found, table, title, left_out)
         if out is not None:
-            print_line(console, "File", str(out))
+            print_note(f"{'File':<10}{out}")
+
+
+def _print(
+    posterior: "Posterior",
+    found: "CausalEffects",
+    table: "pd.DataFrame",
+    title: str,
+    left_out: list[str],
+) -> None:
+    """The largest effects in standard deviations, in whatever units they are shown."""
+    from outpoint.cli.summary import make_console, print_line, print_table
+    from outpoint.posterior.effects import standardized_means
+
+    console = make_console()
+    assert posterior.model is not None
+    sizes = standardized_means(found, table, posterior.model)
+    if found.units != "sd":
+        table = table.assign(mean_in_sd=sizes)
+    order = (-abs(sizes)).argsort(kind="stable")[:N_SHOWN]
+    print_table(console, table.iloc[order], title, significant=IN_UNITS)
+    print_line(
+        console,
+        "Draws",
+        f"{found.n_draws:,} DAGs, each with new coefficients; {100 * found.level:.4g}% of the "
+        f"effects drawn lie between lower and upper, {UNITS[found.units]}",
+    )
+    if left_out:
+        print_line(console, "Left out", f"{', '.join(left_out)} (categorical): {BETWEEN}")
+    print_line(console, "Verdict", posterior.verdict)
 
 
 def _title(cause: str | None, effect: str | None, n_shown: int, n_pairs: int) -> str:

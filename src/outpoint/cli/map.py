@@ -126,6 +126,7 @@ def _as_json(result: "MapResult") -> dict[str, Any]:
 
 def _print_result(result: "MapResult", data: "Dataset", chosen: object, out: Path | None) -> None:
     """Data, model, score, edges, verdict, file."""
+    from outpoint.amounts import count_of
     from outpoint.cli.summary import describe_data, make_console, print_line
     from outpoint.cli.text import printable
     from outpoint.posterior.info import describe_model
@@ -137,7 +138,7 @@ def _print_result(result: "MapResult", data: "Dataset", chosen: object, out: Pat
         "Data": describe_data(data, chosen),
         "Model": describe_model(result.info, data.n_nodes),
         "Method": f"{how}, {result.seconds:.2f} s",
-        "Best DAG": f"log score {result.log_score:.4f}, {result.dag.n_edges} edges, "
+        "Best DAG": f"log score {result.log_score:.4f}, {count_of(result.dag.n_edges, 'edge')}, "
         f"{len(compelled)} of them with a direction that data can tell (->)",
     }
     for label, line in lines.items():

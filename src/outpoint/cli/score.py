@@ -30,6 +30,7 @@ def score(
 
     Example: outpoint score boston outpoint-run-boston/map.dot
     """
+    from outpoint.amounts import count_of
     from outpoint.cli.inputs import read_graph
     from outpoint.cli.output import print_json
     from outpoint.cli.summary import describe_data, make_console, print_line
@@ -60,10 +61,11 @@ def score(
     else:
         console = make_console()
         print_line(console, "Data", describe_data(dataset, chosen))
-        print_line(console, "Graph", f"{graph}: {dag.n_nodes} nodes, {dag.n_edges} edges")
-        name = score_title(chosen.name)
+        size = f"{count_of(dag.n_nodes, 'node')}, {count_of(dag.n_edges, 'edge')}"
+        print_line(console, "Graph", f"{graph}: {size}")
+        name, prior = score_title(chosen.name), modelled["structure_prior"]
         excluded = ": the knowledge excludes this DAG" if found == -math.inf else ""
-        print_line(console, "Score", f"{name}, log score {found:.4f}{excluded}")
+        print_line(console, "Score", f"{name}, {prior} prior, log score {found:.4f}{excluded}")
         print_line(
             console, "Empty", f"log score {empty:.4f} without edges, {_distance(empty - found)}"
         )

@@ -188,13 +188,14 @@ def _write_files(data: "Dataset", dag: "Dag", out: Path | None, truth: Path | No
 
 def _tell_files(data: "Dataset", dag: "Dag", kind: str, out: Path, truth: Path | None) -> None:
     """What was written, and where to."""
+    from outpoint.amounts import count_of
     from outpoint.cli.output import print_note
 
-    shape = f"{data.n_obs} observations of {data.n_nodes} {kind} variables"
+    shape = f"{count_of(data.n_obs, 'observation')} of {count_of(data.n_nodes, f'{kind} variable')}"
     n_set = sum(map(bool, data.interventions))
     print_note(f"{out}: {shape}" + (f", {n_set} of them with interventions" if n_set else ""))
     if truth is not None:
-        print_note(f"{truth}: their DAG, {dag.n_edges} edges")
+        print_note(f"{truth}: their DAG, {count_of(dag.n_edges, 'edge')}")
 
 
 def _parse_experiment(text: str) -> tuple[list[str], int]:

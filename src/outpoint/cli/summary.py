@@ -1,6 +1,7 @@
 """What ``outpoint learn`` shows in the end: a summary that fits a screen."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,9 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from outpoint.amounts import count_of, write_number
 from outpoint.cli.text import printable
 from outpoint.data import Dataset
 from outpoint.posterior import Posterior, SampledPosterior
+from outpoint.posterior.certainty import judge_certainty
 from outpoint.posterior.info import describe_model
 from outpoint.runs.directory import RUN_FILES
 from outpoint.scores import note_units
@@ -56,6 +59,7 @@ def print_summary(
         lines["Evidence"] = f"log evidence {posterior.log_evidence:.4f}"
         best += f", probability {posterior.map_probability:.3g}"
     lines["Best DAG"] = best
+    lines["Settled"] = judge_certainty(posterior).counts
     for label, line in lines.items():
         print_line(console, label, line)
     console.print()
@@ -74,7 +78,8 @@ def describe_data(data: Dataset, score: object) -> str:
 def _chains(posterior: Posterior) -> str:
     if not isinstance(posterior, SampledPosterior):
         return ""
-    return f", {posterior.n_chains} chains of {posterior.steps_per_chain:,} steps"
+    chains = count_of(posterior.n_chains, "chain")
+    return f", {chains} of {count_of(posterior.steps_per_chain, 'step')}"
 
 
 def _seconds(elapsed: float | None) -> str:
@@ -88,24 +93,50 @@ def print_line(console: Console, label: str, line: str) -> None:
     )
 
 
-def print_table(console: Console, frame: "pd.DataFrame", title: str) -> None:
-    """A few rows of a table, numbers to three decimals, a dash where there is none."""
+def print_table(
+    console: Console, frame: "pd.DataFrame", title: str, *, significant: Sequence[str] = ()
+) -> None:
+    """A few rows of a table, a dash where there is no number.
+
+    Numbers have three decimals, in columns that are ``significant`` three digits that count.
+    """
     console.print(Text(printable(title), "bold"))
+    columns = {
+        str(name): [_cell(value, str(name) in significant) for value in frame[name].tolist()]
+        for name in frame.columns
+    }
+    words = [str(name) for name in frame.columns if frame[name].dtype.kind not in "fi"]
+    taken = sum(_width(name, columns[name]) for name in columns if name not in words)
     table = Table(box=None, pad_edge=False)
-    for name in frame.columns:
-        table.add_column(
-            str(name), justify="left" if frame[name].dtype.kind not in "fi" else "right"
-        )
-    for row in frame.to_numpy().tolist():
-        table.add_row(*(_cell(cell, console.width) for cell in row))
+    for name in columns:
+        table.add_column(name, justify="left" if name in words else "right")
+    for name, column in zip(words, _fit(words, columns, console.width - taken), strict=True):
+        columns[name] = column
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*map(Text, row))
     console.print(table)
     console.print()
 
 
-def _cell(value: object, width: int) -> Text:
+def _cell(value: object, significant: bool) -> str:
     if not isinstance(value, float):
-        return Text(_clip(str(value), width))
-    return Text("-" if math.isnan(value) else f"{value:z.3f}")
+        return printable(str(value))
+    if math.isnan(value):
+        return "-"
+    return write_number(value) if significant else f"{value:z.3f}"
+
+
+def _width(name: str, column: list[str]) -> int:
+    """Characters that a column takes, with the space beside it."""
+    return max(map(len, [name, *column])) + 2
+
+
+def _fit(words: list[str], columns: dict[str, list[str]], room: int) -> list[list[str]]:
+    """Columns of names, cut only if all of them are too wide together."""
+    if sum(_width(name, columns[name]) for name in words) <= room:
+        return [columns[name] for name in words]
+    most = room // max(len(words), 1) - 2
+    return [[_clip(cell, most) for cell in columns[name]] for name in words]
 
 
 def _strongest_edges(posterior: Posterior, width: int) -> Table:
@@ -126,19 +157,25 @@ def _strongest_edges(posterior: Posterior, width: int) -> Table:
     forward = [(u, v) for u, v in ranked if place[u, v] < place[v, u]]
     for parent, child in forward[:N_EDGES_SHOWN]:
         table.add_row(
-            Text(
-                f"{_clip(parent, width)} -> {_clip(child, width)}",
-                overflow="ellipsis",
-                no_wrap=True,
-            ),
+            Text(_edge(parent, child, width), overflow="ellipsis", no_wrap=True),
             f"{probability[parent, child]:.3f}",
             f"{probability[child, parent]:.3f}",
         )
     return table
 
 
-def _clip(name: str, width: int) -> str:
-    """A name as shown; two of them and the probabilities fit into ``width``."""
-    shown = printable(name)
-    room = max(8, (width - PROBABILITIES_WIDTH) // 2)
-    return shown if len(shown) <= room else shown[: room - 1] + "…"
+def _edge(parent: str, child: str, width: int) -> str:
+    """An edge that fits beside its probabilities; names are cut only if they must be."""
+    names = [printable(parent), printable(child)]
+    room = width - PROBABILITIES_WIDTH
+    if sum(map(len, names)) > room:
+        names = [
+            _clip(name, max(room // 2, room - len(other)))
+            for name, other in zip(names, names[::-1], strict=True)
+        ]
+    return " -> ".join(names)
+
+
+def _clip(text: str, room: int) -> str:
+    room = max(8, room)
+    return text if len(text) <= room else text[: room - 1] + "…"

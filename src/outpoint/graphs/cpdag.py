@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from outpoint.amounts import count_of
 from outpoint.arrays import Booleans
 from outpoint.graphs.formats import Edge, write_dot
 from outpoint.graphs.layers import compute_parent_masks, iterate_bits
@@ -144,8 +145,8 @@ class Cpdag:
     def __repr__(self) -> str:
         """The numbers of nodes and edges."""
         return (
-            f"Cpdag({self.n_nodes} nodes, {len(self.directed)} directed and "
-            f"{len(self.undirected)} undirected edges)"
+            f"Cpdag({count_of(self.n_nodes, 'node')}, {len(self.directed)} directed and "
+            f"{count_of(len(self.undirected), 'undirected edge')})"
         )
 
     def _repr_html_(self) -> str:

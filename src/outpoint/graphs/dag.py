@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from outpoint.amounts import count_of
 from outpoint.arrays import Booleans
 from outpoint.errors import GraphError, OptionError
 from outpoint.graphs import dagitty, formats, model_strings
@@ -346,7 +347,7 @@ class Dag:
         shown = [f"{quote_name(a)} -> {quote_name(b)}" for a, b in self.edges[:4]]
         more = ", ..." if self.n_edges > len(shown) else ""
         edges = f": {', '.join(shown)}{more}" if shown else ""
-        return f"Dag({self.n_nodes} nodes, {self.n_edges} edges{edges})"
+        return f"Dag({count_of(self.n_nodes, 'node')}, {count_of(self.n_edges, 'edge')}{edges})"
 
     def _repr_html_(self) -> str:
         """In a notebook: the nodes with their parents, those without at the end."""
@@ -355,5 +356,5 @@ class Dag:
             for name, parents in zip(self.names, self.parent_sets, strict=True)
         ]
         families.sort(key=lambda family: not family[1])
-        title = f"Dag: {self.n_nodes} nodes, {self.n_edges} edges"
+        title = f"Dag: {count_of(self.n_nodes, 'node')}, {count_of(self.n_edges, 'edge')}"
         return as_html(title, ("node", "parents"), families, first_of(self.n_nodes, "nodes"))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from outpoint.amounts import count_of
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import GraphError, OptionError
 from outpoint.graphs import Dag, EdgeCounts
@@ -47,7 +48,7 @@ class PosteriorComparison:
         return (
             f"PosteriorComparison(largest difference {self.largest_difference:.4f}, mean "
             f"{self.mean_absolute_difference:.4f}, correlation {self.correlation:.4f}, "
-            f"{len(self.edges)} edges)"
+            f"{count_of(len(self.edges), 'edge')})"
         )
 
 

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.amounts import count_of
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import GraphError, OptionError, TooLargeError
 from outpoint.notebook import SHOWN, as_html, first_of
@@ -154,6 +155,16 @@ class GaussianModel:
         elif not self.standardized:
             scales = 1.0 / scales
         return np.divide(scales[None, :], scales[:, None])
+
+
+def standardized_means(effects: CausalEffects, table: pd.DataFrame, model: GaussianModel) -> Floats:
+    """The mean effects of a table in standard deviations, whatever their units."""
+    means: Floats = table["mean"].to_numpy()
+    if effects.units == "sd":
+        return means
+    scale = dict(zip(model.names, model.scales.tolist(), strict=True))
+    pairs = zip(table["cause"], table["effect"], strict=True)
+    return means * np.array([scale[cause] / scale[effect] for cause, effect in pairs])
 
 
 def _factor(scatter: Floats, shift: Floats) -> Floats:
@@ -332,7 +343,8 @@ class CausalEffects:
         )
 
     def __repr__(self) -> str:
-        return f"CausalEffects({len(self.names)} variables, {self.n_draws} draws, {self.units})"
+        size = f"{count_of(len(self.names), 'variable')}, {count_of(self.n_draws, 'draw')}"
+        return f"CausalEffects({size}, {self.units})"
 
     def _sds(self) -> Floats:
         out = np.empty_like(self.means)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from outpoint import __version__
+from outpoint.amounts import count_of
 
 LIBRARIES = ("numba", "numpy")
 """Libraries whose versions may change the last digits of a result."""
@@ -109,7 +110,7 @@ def _find_versions() -> dict[str, str]:
 def describe_interventions(info: RunInfo) -> str:
     """What was set in how many rows; nothing if all were only observed."""
     return ", ".join(
-        f"{' and '.join(one['targets']) or 'nothing'} set in {one['n_rows']:,} rows"
+        f"{' and '.join(one['targets']) or 'nothing'} set in {count_of(one['n_rows'], 'row')}"
         for one in info.interventions
     )
 
@@ -125,7 +126,7 @@ def describe_limit(max_parents: int, n_nodes: int) -> str:
     """How many parents a variable may have."""
     if max_parents >= n_nodes - 1:
         return "no limit on parents"
-    return "at most 1 parent" if max_parents == 1 else f"at most {max_parents} parents"
+    return f"at most {count_of(max_parents, 'parent')}"
 
 
 def describe_score(info: RunInfo) -> str:
@@ -139,13 +140,11 @@ def describe_knowledge(info: RunInfo) -> list[str]:
     words = []
     for kind in ("required", "forbidden"):
         if known.get(kind):
-            count = len(known[kind])
-            words.append(f"{count} {kind} edge{'s' if count > 1 else ''}")
+            words.append(count_of(len(known[kind]), f"{kind} edge"))
     if known.get("tiers"):
-        words.append(f"{len(known['tiers'])} tiers")
+        words.append(count_of(len(known["tiers"]), "tier"))
     if known.get("roots"):
-        count = len(known["roots"])
-        words.append(f"{count} root{'s' if count > 1 else ''}")
+        words.append(count_of(len(known["roots"]), "root"))
     if known.get("edge_prior") is not None:
         prior = known["edge_prior"]
         is_number = isinstance(prior, int | float)

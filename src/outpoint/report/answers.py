@@ -8,7 +8,7 @@ import numpy as np
 
 from outpoint.graphs import Dag
 from outpoint.posterior import Posterior
-from outpoint.posterior.effects import EFFECT_DRAWS
+from outpoint.posterior.effects import EFFECT_DRAWS, standardized_means
 from outpoint.report.layout import LONGEST_NAME, clip_label
 
 N_DAGS = 5
@@ -50,12 +50,14 @@ class EffectRow:
 
 @dataclass(frozen=True)
 class EffectTable:
-    """The largest effects, how many draws they come from, and the level of their intervals."""
+    """The largest effects, their draws, the level of their intervals, and what has no effects."""
 
     rows: list[EffectRow]
     n_draws: int
     n_pairs: int
     level: float
+    left_out: list[str]
+    """Categorical variables, which have no unit that they could be set higher by."""
 
 
 def list_dags(posterior: Posterior) -> list[RankedDag]:
@@ -111,11 +113,10 @@ def list_effects(posterior: Posterior) -> EffectTable | None:
     n_draws = max(1, min(EFFECT_DRAWS, EFFECT_BYTES // (4 * n * n)))
     effects = posterior.causal_effects(n_draws=n_draws)
     table = effects.table()
-    scale = dict(zip(posterior.names, model.scales.tolist(), strict=True))
-    ratio = [scale[a] / scale[b] for a, b in zip(table["cause"], table["effect"], strict=True)]
-    table["standardized"] = table["mean"] * np.array(ratio)
+    table["standardized"] = standardized_means(effects, table, model)
     likely = table[table["probability"] >= LEAST_PATH]
     order = np.argsort(-likely["standardized"].abs().to_numpy(), kind="stable")[:N_EFFECTS]
     columns = likely.iloc[order][[field.name for field in fields(EffectRow)]]
     rows = [EffectRow(*row) for row in columns.itertuples(index=False, name=None)]
-    return EffectTable(rows, effects.n_draws, len(likely), effects.level)
+    left_out = [name for name in posterior.names if name not in effects.names]
+    return EffectTable(rows, effects.n_draws, len(likely), effects.level, left_out)

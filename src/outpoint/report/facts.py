@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from outpoint.amounts import count_of
 from outpoint.posterior import Posterior, SampledPosterior
 from outpoint.posterior.info import describe_interventions, describe_knowledge, describe_score
 from outpoint.registry import score_title
@@ -24,13 +24,6 @@ PRIORS = {
     "uniform": "uniform: every DAG is as probable as any other",
     "fair": "fair: every number of parents is as probable as any other",
 }
-
-
-def write_number(value: float) -> str:
-    """A number with three digits that mean something, zeros at the end included."""
-    if value == 0 or not 1e-4 <= abs(value) < 1e6:
-        return f"{value:.3g}"
-    return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
 
 
 def describe_run(posterior: Posterior) -> str:
@@ -100,12 +93,23 @@ def _describe_candidates(posterior: Posterior) -> str:
     """Among which variables parents were looked for."""
     facts = posterior.on_candidates
     if facts is None:
-        return "every variable can be a parent of every other"
+        return _describe_free_choice(posterior)
     return (
         f"{facts['per_node']:.0f} for each variable; sets with others were sampled as well, in "
         f"{facts['mean_outside_share']:.1%} of the draws of a variable "
         f"(at most {facts['largest_outside_share']:.1%})"
     )
+
+
+def _describe_free_choice(posterior: Posterior) -> str:
+    """What may be a parent of what, where no candidates were chosen beforehand."""
+    info = posterior.info
+    words = "every variable can be a parent of every other"
+    if info.knowledge.keys() - {"edge_prior"}:
+        words += ", as far as the background knowledge allows"
+    if info.score == "conditional-gaussian":
+        words += "; none but categorical ones of a categorical one"
+    return words
 
 
 def list_tiles(posterior: Posterior) -> Facts:
@@ -201,7 +205,7 @@ def describe_columns(data: Dataset | None) -> Rows:
         if kind == "continuous":
             text = f"{values.min():.6g} to {values.max():.6g}, mean {values.mean():.6g}"
         else:
-            text = f"{len(np.unique(values))} levels"
+            text = count_of(len(np.unique(values)), "level")
         rows.append([name, kind, text])
     return rows
 

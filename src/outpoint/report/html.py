@@ -14,8 +14,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from outpoint.amounts import write_number
 from outpoint.errors import OptionError
 from outpoint.posterior import Posterior
+from outpoint.posterior.certainty import describe_best, judge_certainty
 from outpoint.posterior.run_again import run_again
 from outpoint.report.answers import list_dags, list_effects
 from outpoint.report.facts import (
@@ -29,7 +31,6 @@ from outpoint.report.facts import (
     list_tiles,
     summarize_diagnostics,
     summarize_moves,
-    write_number,
 )
 from outpoint.report.figures import draw_convergence, draw_heatmap, draw_traces
 from outpoint.report.payload import build_payload, to_json
@@ -99,6 +100,8 @@ def render_report(
         "version": posterior.info.version,
         "tiles": list_tiles(posterior),
         "headline": headline(posterior),
+        "certainty": judge_certainty(posterior),
+        "about_best": describe_best(posterior),
         "grounds": list_grounds(posterior),
         "settings": list_settings(posterior),
         "columns": describe_columns(data),

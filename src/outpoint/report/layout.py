@@ -9,6 +9,7 @@ without edges follow in rows below. Units are those of the page: a letter is abo
 """
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,9 +27,11 @@ MOST_BENDS = 4
 """Bends per node in the whole drawing; the longest edges of a dense graph do without."""
 ROW_HEIGHT = 72.0
 LONGEST_LABEL = 16
-"""Letters of a name in a node of the graph."""
+"""Letters of a name in a node of a graph of many variables."""
 LONGEST_NAME = 24
-"""Letters of a name in a sentence, a legend or on an axis."""
+"""Letters of a name in a sentence, a legend, on an axis, or in a node where there is room."""
+MOST_WITH_ROOM = 10
+"""Variables up to which a graph with long names still fits a page."""
 SWEEPS = 24
 BEST_RATIO = 1.7
 """Width over height of a drawing that is free to choose: that of a screen."""
@@ -72,6 +75,12 @@ def clip_label(name: str, room: int = LONGEST_LABEL) -> str:
     """A name in one line of at most ``room`` characters, none of them invisible."""
     shown = "".join(c if c.isprintable() else "\ufffd" for c in name)
     return shown if len(shown) <= room else shown[: room - 1] + "…"
+
+
+def node_labels(names: Sequence[str]) -> list[str]:
+    """The names as they stand in the nodes of a graph, cut where there is no room for them."""
+    room = LONGEST_NAME if len(names) <= MOST_WITH_ROOM else LONGEST_LABEL
+    return [clip_label(name, room) for name in names]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from outpoint.arrays import Floats
 from outpoint.posterior import Posterior
 from outpoint.report.answers import RankedDag
 from outpoint.report.consensus import Features, count_features
-from outpoint.report.layout import NODE_HEIGHT, clip_label
+from outpoint.report.layout import NODE_HEIGHT, node_labels
 from outpoint.report.scenes import (
     LEAST_SHOWN,
     choose_pairs,
@@ -78,7 +78,7 @@ def _graph(
     reversible]. ``hub`` is the variable whose neighbourhood is shown first if the whole is not
     ``legible``.
     """
-    labels = [clip_label(name) for name in names]
+    labels = node_labels(names)
     connection = np.triu(edges + edges.T, 1)
     threshold = choose_threshold(connection)
     wanted = np.any([ranked.dag.adjacency for ranked in dags], axis=0)

@@ -51,8 +51,8 @@ document.querySelectorAll("input[name=scope]").forEach((radio) => {
 
 document.querySelectorAll("input[name=view]").forEach((radio) => radio.addEventListener("change", () => {
   const cpdag = radio.value === "cpdag";
-  document.getElementById("key-known").textContent = cpdag ? "compelled" : "direction known";
-  document.getElementById("key-doubt").textContent = cpdag ? "reversible" : "direction in doubt";
+  document.getElementById("key-known").textContent = cpdag ? "mostly compelled" : "one way at least 3 times as probable";
+  document.getElementById("key-doubt").textContent = cpdag ? "mostly reversible" : "either way";
   document.getElementById("key-head").setAttribute("visibility", cpdag ? "hidden" : "visible");
   graph.set("view", radio.value);
 }));

@@ -10,7 +10,7 @@ from outpoint.arrays import Floats
 from outpoint.errors import OptionError
 from outpoint.posterior import Posterior
 from outpoint.report.consensus import build_consensus, count_features
-from outpoint.report.layout import NODE_HEIGHT, Layout, clip_label, compute_layout
+from outpoint.report.layout import NODE_HEIGHT, Layout, compute_layout, node_labels
 from outpoint.report.plots.style import BLUE, ORANGE, add_legend, as_text, axes_for
 from outpoint.report.routes import Router
 
@@ -22,7 +22,7 @@ INCHES = 1 / 92
 """Inches per unit of the layout."""
 LARGEST = 16.0
 CERTAIN = 0.75
-"""From this share of its connection on, a direction counts as known; below it is drawn faintly."""
+"""From this share of its connection on, 3 to 1, a direction is drawn as the one."""
 HEAD = 9.0
 
 
@@ -37,13 +37,13 @@ def graph(
 
     The wider and darker a line, the more probable the connection in either direction. The arrow
     shows the more probable direction: filled and blue where that direction is at least three times
-    as probable as the other, orange and open where the direction is in doubt. With ``cpdag=True``
+    as probable as the other, orange and open where it is not. With ``cpdag=True``
     lines have arrows only where the direction is compelled in most equivalence classes drawn.
     """
     if not 0.0 <= threshold <= 1.0:
         raise OptionError(f"threshold is a probability from 0 to 1, not {threshold!r}.")
     edges = posterior.edge_probabilities.to_numpy()
-    labels = [clip_label(name) for name in posterior.names]
+    labels = node_labels(posterior.names)
     layout = compute_layout(build_consensus(edges), labels)
     width, height = layout.size
     scale = min(INCHES, LARGEST / max(width, height))
@@ -147,7 +147,9 @@ def _draw_nodes(ax: Axes, layout: Layout, labels: list[str]) -> None:
 def _explain(ax: Axes, *, cpdag: bool) -> None:
     from matplotlib.lines import Line2D
 
-    known, doubtful = ("compelled", "reversible") if cpdag else ("direction known", "in doubt")
+    known, doubtful = "one way at least 3 times as probable", "either way"
+    if cpdag:
+        known, doubtful = "mostly compelled", "mostly reversible"
     lines = [
         Line2D([], [], color=BLUE, linewidth=2.2, label=known),
         Line2D([], [], color=ORANGE, linewidth=2.2, label=doubtful),
