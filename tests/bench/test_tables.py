@@ -1,6 +1,7 @@
 """The benchmark of public tables: its rules on made-up tables, and a trial of each outcome."""
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from benchmarks.tables.rows import Results, Row, load, make_row, save, without_c
 from benchmarks.tables.trial import DONE, FAILED, LATE, REFUSED, Step
 
 import outpoint as op
+from tests.figures import leave_out_figures
 
 
 def frame(rows: int = 30, columns: int = 3, **others) -> pd.DataFrame:
@@ -85,31 +87,46 @@ def test_messages_without_content(message, kept):
     assert without_content(message) == kept
 
 
-def outcomes(tmp_path: Path, text: str, **options) -> tuple[dict, dict[str, Step]]:
-    file = tmp_path / "table.csv"
-    file.write_text(text)
-    ((_, facts, steps),) = try_all([Job("table", file, again=True)], **options)
-    return facts, {step.name: step for step in steps}
+@pytest.fixture
+def tried(tmp_path, monkeypatch):
+    """Call with the text of a table: what is told of it in this process."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    leave_out_figures(monkeypatch)
+
+    def try_text(text: str) -> tuple[dict, dict[str, Step]]:
+        Path("table.csv").write_text(text)
+        told: list = []
+        trial.try_table(Path("table.csv"), told.append, again=True)
+        facts = [one for one in told if isinstance(one, dict)]
+        return dict(*facts), {one.name: one for one in told if isinstance(one, Step)}
+
+    return try_text
 
 
-def test_a_table_that_runs(tmp_path):
-    facts, steps = outcomes(tmp_path, frame().to_csv(index=False))
+def test_a_table_that_runs(tried):
+    facts, steps = tried(frame().to_csv(index=False))
     assert list(steps) == list(trial.ORDER)
-    assert {step.outcome for name, step in steps.items() if name != "load"} == {DONE}, steps
+    assert {step.outcome for step in steps.values()} == {DONE}, steps
     assert facts["kinds"] == dict.fromkeys(["x0", "x1", "x2"], "continuous")
     row = make_row("pydataset", "table", (30, 3), facts, [*steps.values()])
     assert (row.outcome, row.method, row.converged, row.broken) == (DONE, "exact", True, [])
     assert row.kinds == {"continuous": 3}
 
 
-def test_a_table_that_is_refused(tmp_path):
-    facts, steps = outcomes(tmp_path, "a,b\nx,1\n")
+def test_a_table_that_is_refused(tried):
+    facts, steps = tried("a\n1\n")
     assert facts == {}
     assert list(steps) == ["learn"]
-    row = make_row("pydataset", "table", (1, 2), facts, [*steps.values()])
+    row = make_row("pydataset", "table", (1, 1), facts, [*steps.values()])
     assert row.outcome == REFUSED
     assert row.said
     assert not row.said.startswith("outpoint:")
+
+
+def outcomes(tmp_path: Path, **options) -> dict[str, Step]:
+    ((_, _, steps),) = try_all([Job("table", tmp_path, again=True)], **options)
+    return {step.name: step for step in steps}
 
 
 def test_a_trial_that_dies_or_hangs_is_told_of(tmp_path, monkeypatch):
@@ -119,7 +136,7 @@ def test_a_trial_that_dies_or_hangs_is_told_of(tmp_path, monkeypatch):
         os._exit(3)
 
     monkeypatch.setattr(children, "try_table", die)
-    _, steps = outcomes(tmp_path, "")
+    steps = outcomes(tmp_path)
     assert steps["effects"].outcome == FAILED
     assert steps["effects"].said == "ended with the code 3: no more"
 
@@ -127,7 +144,7 @@ def test_a_trial_that_dies_or_hangs_is_told_of(tmp_path, monkeypatch):
         time.sleep(60)
 
     monkeypatch.setattr(children, "try_table", hang)
-    _, steps = outcomes(tmp_path, "", limit=0.3)
+    steps = outcomes(tmp_path, limit=0.3)
     assert steps["learn"].outcome == LATE
 
 
