@@ -14,7 +14,8 @@ import numpy as np
 from outpoint.arguments import Arguments, decisive_options, requested_options, warn_of_ignored
 from outpoint.data import Data, Dataset, Entry
 from outpoint.data.cells import DecimalMark
-from outpoint.data.reading import Names, Treatment
+from outpoint.data.reading import Names, Treatment, UnknownColumnError
+from outpoint.data.wording import enumerate_names
 from outpoint.errors import GraphError, OptionError
 from outpoint.exact import is_quick, require_feasible, solve
 from outpoint.graphs import Dag
@@ -43,6 +44,7 @@ from outpoint.scores import (
     StructurePrior,
     bind_score,
     build_prior,
+    reading_for,
     resolve_knowledge,
     resolve_score,
 )
@@ -396,11 +398,13 @@ def log_score(
 ) -> float:
     """Log score, prior included, of one DAG: the sum of its nodes' local scores.
 
-    The options are those of :func:`learn`. It is -inf if what is known excludes the DAG.
+    The options are those of :func:`learn`. Only the columns that the DAG names are read, and none
+    of these is left out. It is -inf if what is known excludes the DAG.
     """
-    dataset = read(data, locals())
+    asked = locals()
     if not isinstance(dag, Dag):
         raise GraphError(f"log_score needs an outpoint.Dag, not {type(dag).__name__}.")
+    dataset = _read_for(dag, data, asked)
     if set(dag.names) != set(dataset.names):
         raise GraphError("the DAG's nodes are not the columns of the data.")
     chosen = resolve_score(score, dataset)
@@ -418,6 +422,24 @@ def log_score(
         ),
     )
     return _log_score(scorer, prior, dag.reorder(dataset.names))
+
+
+def _read_for(dag: Dag, data: Data, asked: dict[str, Any]) -> Dataset:
+    """The columns of a DAG in an order that does not depend on it, none of them left out.
+
+    A score of the user's own may number the columns of the table, so it gets all of them.
+    """
+    if asked["columns"] is not None or reading_for(asked["score"]).get("keep"):
+        return read(data, asked, keep=True)
+    try:
+        return read(data, {**asked, "columns": sorted(dag.names)}, keep=True)
+    except UnknownColumnError as error:
+        if error.option != "columns":
+            raise
+        raise GraphError(
+            f"the DAG's nodes are not the columns of the data: {enumerate_names(error.names)} "
+            "cannot be found there."
+        ) from None
 
 
 def _log_score(scorer: FamilyScorer, prior: StructurePrior, dag: Dag) -> float:

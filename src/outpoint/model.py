@@ -31,7 +31,7 @@ from outpoint.scores import (
 )
 from outpoint.tables import ScoreTable, build_table, check_max_parents
 
-OF_THE_MODEL = ("allow_degenerate", "prefer")
+OF_THE_MODEL = ("allow_degenerate", "keep", "prefer")
 """Options of ``load_dataset`` that follow from those of the model."""
 
 READING = tuple(
@@ -42,10 +42,14 @@ READING = tuple(
 """The options on reading, which every function that takes data has."""
 
 
-def read(data: Data, asked: Mapping[str, Any]) -> Dataset:
-    """The data, read for the score that is ``asked`` for, with the options on reading."""
+def read(data: Data, asked: Mapping[str, Any], *, keep: bool = False) -> Dataset:
+    """The data, read for the score that is ``asked`` for, with the options on reading.
+
+    With ``keep`` no column is left out.
+    """
     given = {name: asked[name] for name in READING if name in asked}
-    own = {"allow_degenerate": asked["allow_degenerate"], **reading_for(asked["score"])}
+    own = {"allow_degenerate": asked["allow_degenerate"], "keep": keep}
+    own |= reading_for(asked["score"])
     return load_dataset(data, **given, **own)
 
 

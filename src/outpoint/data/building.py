@@ -8,8 +8,6 @@ refused, all of it in one message.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import compress
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +17,7 @@ from outpoint.data.cardinality import has_cardinality_row, take_cardinality_row
 from outpoint.data.codes import are_codes
 from outpoint.data.columns import (
     Column,
+    Where,
     as_categorical,
     as_continuous,
     assemble,
@@ -54,29 +53,31 @@ def build(
     check_column_names(names)
     if source.n_rows == 0:
         raise DataError("The data have no rows; at least one observation is needed.")
-    asked = reading.kinds_of(names)
+    asked = source.kinds_said(names) | reading.kinds_of(names)
     made, n_above = _make(source, reading, asked, names)
     interventions = _interventions(source, reading, entries, names, n_above)
-    weights = _weights(source, reading, n_above)
-    door = _Door(reading, asked, lambda row: source.where(row + n_above), source.n_rows - n_above)
+    rows = _rows(source, reading, n_above)
+    made = [one.take(rows) if isinstance(one, Column) else one for one in made]
+    keep = reading.keep or source.is_let_in
+    where = _where(source, rows + n_above)
+    door = _Door(reading, asked, where, rows.size, keep)
     door.let_in(made)
-    door.treat_missing(weights)
+    door.treat_missing()
     door.set_units_aside()
     kinds = door.decide_kinds()
     names, values, levels = assemble(
         door.columns, kinds, reading.bins_of(kinds), reading.ranked(kinds)
     )
-    rows = _counted_rows(weights, door.kept, reading.weights)
-    door.note_rows(values, levels, kinds, is_weighted=weights is not None)
-    chosen = door.without_copies(names, values[rows], levels)
+    door.note_rows(values, levels, kinds)
+    chosen = door.without_copies(names, values, levels)
     return Dataset(
         tuple(names[v] for v in chosen),
-        values[rows][:, chosen],
+        values[:, chosen],
         tuple(levels[v] for v in chosen),
         source.label,
         reading=given,
         notes=source.notes + tuple(door.notes),
-        interventions=_set_in(interventions, [names[v] for v in chosen], door.kept, rows),
+        interventions=_set_in(interventions, [names[v] for v in chosen], rows[door.kept]),
     )
 
 
@@ -84,11 +85,17 @@ class _Door:
     """What is known of a table while it is read: its columns, and what was decided so far."""
 
     def __init__(
-        self, reading: Reading, asked: Mapping[str, Asked], where: Any, n_rows: int
+        self,
+        reading: Reading,
+        asked: Mapping[str, Asked],
+        where: Where,
+        n_rows: int,
+        keep: bool,
     ) -> None:
         self.reading = reading
         self.asked = asked
         self.where = where
+        self.keep = keep
         self.columns: list[Column] = []
         self.notes: list[str] = []
         self.aside: list[ColumnProblem] = []
@@ -105,7 +112,8 @@ class _Door:
             if self.reading.missing == "drop":
                 missing = []
             refuse(problems + doubts, missing, (n_incomplete, len(self.kept)))
-        refuse([problem for problem in problems if problem.name in self.asked], [], (0, 0))
+        wanted = [problem for problem in problems if self.keep or problem.name in self.asked]
+        refuse(wanted, [], (0, 0))
         self.set_aside(problems)
         self.notes += decisions.describe_doubts(doubts)
 
@@ -118,7 +126,7 @@ class _Door:
         if asked == "continuous":
             problem = as_continuous(present)
             return problem if isinstance(problem, ColumnProblem) else _as_numbers(column)
-        if asked is not None or (column.declared and column.levels is None):
+        if asked is not None or self.keep:
             return column
         if self.reading.missing == "auto" and not self.reading.strict:
             share = column.missing.mean()
@@ -135,13 +143,13 @@ class _Door:
         if len(self.columns) < 2:
             decisions.refuse_nothing_left(self.columns, self.aside)
 
-    def treat_missing(self, weights: Column | None) -> None:
+    def treat_missing(self) -> None:
         """Drop rows with missing values, or refuse."""
         treatment = self.reading.missing
         missing, n_incomplete = self._missing()
         if treatment == "refuse" or (treatment == "auto" and self.reading.strict):
             refuse([], missing, (n_incomplete, len(self.kept)))
-        incomplete = self._incomplete(weights)
+        incomplete = self._incomplete()
         if not incomplete.any():
             return
         if incomplete.all():
@@ -152,9 +160,8 @@ class _Door:
         self.columns = [column.take(self.kept) for column in self.columns]
         self.notes.append(decisions.describe_dropped(int(incomplete.sum()), missing, self.kept))
 
-    def _incomplete(self, weights: Column | None = None) -> npt.NDArray[np.bool_]:
-        every = [*self.columns, *([] if weights is None else [weights])]
-        return np.any([column.missing for column in every], axis=0)
+    def _incomplete(self) -> npt.NDArray[np.bool_]:
+        return np.any([column.missing for column in self.columns], axis=0)
 
     def _missing(self) -> tuple[list[Missing], int]:
         """The columns with missing values, and the number of rows that have one."""
@@ -183,6 +190,8 @@ class _Door:
 
     def set_units_aside(self) -> None:
         """Leave out columns that only say which rows belong together."""
+        if self.keep:
+            return
         free = [column for column in self.columns if column.name not in self.asked]
         found = find_units(free)
         if self.reading.strict:
@@ -215,15 +224,14 @@ class _Door:
         values: npt.NDArray[np.float64],
         levels: Sequence[tuple[str, ...] | None],
         kinds: Mapping[str, Kind | None],
-        *,
-        is_weighted: bool,
     ) -> None:
         """Say what the rows seem to be, if not observations; refuse matrices of correlations."""
-        names = [column.name for column in self.columns]
-        if all(one is None for one in levels) and not is_weighted:
-            refuse_correlations(names, values)
+        if self.keep or self.reading.weights is not None:
+            return
+        if all(one is None for one in levels):
+            refuse_correlations([column.name for column in self.columns], values)
         counts = find_counts(self.columns, list(kinds.values()))
-        if counts is not None and not is_weighted:
+        if counts is not None:
             self.notes.append(decisions.describe_counts(counts))
 
     def without_copies(
@@ -234,7 +242,7 @@ class _Door:
     ) -> list[int]:
         """The positions of the columns that are neither constant nor copies of earlier ones."""
         every = list(range(len(names)))
-        if self.reading.strict or self.reading.allow_degenerate:
+        if self.keep or self.reading.strict or self.reading.allow_degenerate:
             return every
         declared = {column.name for column in self.columns if column.declared}
         constant = {
@@ -249,6 +257,11 @@ class _Door:
         problems += [ColumnProblem("copy", names[b], names[a]) for b, a in sorted(copies.items())]
         self.set_aside(problems)
         return [v for v in every if v not in constant and v not in copies]
+
+
+def _where(source: Source, rows: npt.NDArray[np.int64]) -> Where:
+    """The words for a row of data, which stands in one of these rows of its source."""
+    return lambda row: source.where(int(rows[row]))
 
 
 def _plain(asked: Asked | None) -> Kind | None:
@@ -333,36 +346,27 @@ def _entries_of(source: Source, name: str) -> list[str]:
 
 
 def _set_in(
-    interventions: Interventions,
-    names: Sequence[str],
-    kept: npt.NDArray[np.bool_],
-    rows: npt.NDArray[np.int64],
+    interventions: Interventions, names: Sequence[str], rows: npt.NDArray[np.int64]
 ) -> Interventions:
-    """The interventions of the rows that are left, on variables that are left."""
+    """The interventions in these rows, on variables that are left."""
     if not interventions:
         return ()
     known = set(names)
-    left = [tuple(name for name in one if name in known) for one in compress(interventions, kept)]
+    left = [tuple(name for name in one if name in known) for one in interventions]
     return tuple(left[row] for row in rows)
 
 
-def _weights(source: Source, reading: Reading, n_above: int) -> Column | None:
-    """The column that tells how often each row counts, if there is one."""
+def _rows(source: Source, reading: Reading, n_above: int) -> npt.NDArray[np.int64]:
+    """The rows of data, each as often as its weight says."""
     if reading.weights is None:
-        return None
+        return np.arange(source.n_rows - n_above)
     column = source.make(source.names.index(reading.weights), "continuous")
     if isinstance(column, ColumnProblem):
-        raise DataError(f"The weights in column {reading.weights!r} are not all numbers.")
-    return column.take(np.arange(column.values.size) >= n_above)
-
-
-def _counted_rows(
-    weights: Column | None, kept: npt.NDArray[np.bool_], name: str | None
-) -> npt.NDArray[np.int64]:
-    """The positions, among the rows that are kept, of the rows of data."""
-    if weights is None:
-        return np.arange(int(kept.sum()))
-    return repeat_rows(weights.take(kept), name or "")
+        raise DataError(
+            f"The weights in column {reading.weights!r} are not all numbers; correct them."
+        )
+    below = column.take(np.arange(column.values.size) >= n_above)
+    return repeat_rows(below, lambda row: source.where(row + n_above))
 
 
 def _separate(made: Iterable[Made]) -> tuple[list[Column], list[ColumnProblem]]:

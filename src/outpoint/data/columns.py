@@ -72,15 +72,16 @@ class Column:
         """Whether all values are whole numbers."""
         return bool((self.values == np.floor(self.values)).all())
 
-    def take(self, rows: Booleans) -> "Column":
+    def take(self, rows: Booleans | npt.NDArray[np.int64]) -> "Column":
         """The column at these rows; levels that no longer occur go, unless they are declared."""
         exact = None if self.exact is None else self.exact[rows]
         taken = replace(self, values=self.values[rows], exact=exact)
         if taken.levels is None or taken.declared:
             return taken
-        observed, codes = np.unique(taken.values, return_inverse=True)
+        observed = np.unique(taken.values[~taken.missing])
         levels = tuple(taken.levels[int(code)] for code in observed)
-        return replace(taken, values=codes.astype(np.float64), levels=levels)
+        codes = np.where(taken.missing, np.nan, np.searchsorted(observed, taken.values))
+        return replace(taken, values=codes, levels=levels)
 
     def distinct(self) -> npt.NDArray[Any]:
         """The distinct values in order, exact whole numbers where doubles would merge some."""
@@ -99,9 +100,9 @@ def decide_kind(
     if asked is not None:
         return asked
     if column.levels is not None:
-        if prefer == "continuous" and has_numeric_levels(column):
-            return "continuous"
-        return "continuous" if column.ordered and prefer != "categorical" else "categorical"
+        is_number = prefer == "continuous" and has_numeric_levels(column)
+        is_ranked = prefer != "categorical" and column.ordered
+        return "continuous" if is_number or is_ranked else "categorical"
     if prefer == "categorical" and column.is_whole:
         return "categorical"
     if column.declared:

@@ -69,8 +69,10 @@ def _ways_to_keep(kind: ProblemKind, problems: Sequence[ColumnProblem]) -> list[
         return []
     if kind == "constant":
         return [option("allow_degenerate", True)]
-    texts = [one.name for one in problems if kind != "identifier" or one.detail.startswith("'")]
-    numbers = [one.name for one in problems if one.name not in texts]
+    if kind == "sparse":
+        return [option("missing", "drop")]
+    numbers = [one.name for one in problems if one.is_number]
+    texts = [one.name for one in problems if not one.is_number]
     ways = {"continuous": numbers, "categorical": texts}
     return [option(way, names) for way, names in ways.items() if names]
 
@@ -116,11 +118,17 @@ def describe_orders(columns: Sequence[Column], kinds: Mapping[str, Kind | None])
     """A line for each column of ordered levels that enters by its ranks."""
     return [
         f"{column.name!r} enters as normal scores of its ordered levels "
-        f"({enumerate_items(list(column.levels or ()), ' < ', 7).replace(', ', ' < ')}); for "
+        f"({_in_order(column.levels or ())}); for "
         f"unordered ones use {option('categorical', [column.name])}"
         for column in columns
         if column.ordered and kinds[column.name] == "continuous"
     ]
+
+
+def _in_order(levels: Sequence[str]) -> str:
+    """Small < medium < large; the middle of long lists is cut."""
+    shown = [*levels[:3], "...", *levels[-3:]] if len(levels) > 7 else levels
+    return " < ".join(shown)
 
 
 def describe_coded() -> str:

@@ -22,7 +22,7 @@ from outpoint.naming import named
 _OF_CELLS = ("decimal", "separator", "cardinality_row", "na")
 """Options on cells, which a :class:`Dataset` no longer has."""
 
-_OF_TABLES = {"missing", "strict", "allow_degenerate", "prefer"}
+_OF_TABLES = {"missing", "strict", "allow_degenerate", "keep", "prefer"}
 """Options that leave a :class:`Dataset` as it is."""
 
 
@@ -45,6 +45,7 @@ def load_dataset(
     interventions: str | Iterable[Entry] | None = None,
     strict: bool = False,
     allow_degenerate: bool = False,
+    keep: bool = False,
     prefer: Kind | None = None,
 ) -> Dataset:
     """Load data from a file, a pandas or polars DataFrame, a 2-D array or a list of rows.
@@ -58,7 +59,7 @@ def load_dataset(
     ----------
     data
         One of these, the name of a bundled data set, or a :class:`Dataset`, which is returned as it
-        is if no option changes it.
+        is if no option changes it, and of which no column is left out.
     columns, drop
         The columns to read, or not to read; all others are never looked at.
     categorical, continuous
@@ -78,8 +79,8 @@ def load_dataset(
         counts; it is no variable itself.
     missing
         ``"drop"`` leaves out rows with missing values, ``"refuse"`` refuses them. ``"auto"`` leaves
-        out columns that are more than half empty, then rows if at least two thirds of them stay,
-        and refuses otherwise.
+        out columns that lack more than a third of their values, then rows if at least two thirds of
+        them stay, and refuses otherwise.
     na
         Words that stand for a missing value, instead of the usual ones; an empty cell always does.
     decimal
@@ -97,6 +98,8 @@ def load_dataset(
         Refuse what would be left out or assumed, all of it in one message.
     allow_degenerate
         Keep constant columns and copies.
+    keep
+        Leave no column out, whatever it looks like; rows are still dropped as ``missing`` says.
     prefer
         The kind that the score needs: whole numbers are read as categories for
         ``"categorical"``, numbers with two values and truth values as numbers for
@@ -121,6 +124,7 @@ def load_dataset(
         interventions=column,
         strict=strict,
         allow_degenerate=allow_degenerate,
+        keep=keep,
         prefer=prefer,
     )
     # a list for each row is no option that could be written down

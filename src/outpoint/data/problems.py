@@ -42,6 +42,7 @@ class ColumnProblem(NamedTuple):
     kind: ProblemKind
     name: str
     detail: str = ""
+    is_number: bool = False
 
 
 class Missing(NamedTuple):

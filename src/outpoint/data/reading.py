@@ -23,6 +23,15 @@ Treatment = Literal["auto", "drop", "refuse"]
 TREATMENTS = get_args(Treatment)
 
 
+class UnknownColumnError(OptionError):
+    """An option names columns that the data do not have."""
+
+    def __init__(self, option: str, names: Sequence[str], message: str) -> None:
+        super().__init__(message)
+        self.option = option
+        self.names = names
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """The options, checked as far as that is possible without the data.
@@ -32,7 +41,7 @@ class Reading:
     ``na``, ``separator`` and ``cardinality_row`` how the cells are read. ``interventions`` and
     ``weights`` are the columns that tell what was set in each row, and how often it counts. With
     ``strict`` nothing is left out or assumed, with ``allow_degenerate`` constant columns and copies
-    stay. Lists of columns become tuples of names.
+    stay, with ``keep`` every column. Lists of columns become tuples of names.
     """
 
     columns: Names | None = None
@@ -51,6 +60,7 @@ class Reading:
     interventions: str | None = None
     strict: bool = False
     allow_degenerate: bool = False
+    keep: bool = False
     prefer: Kind | None = None
 
     def __post_init__(self) -> None:
@@ -64,6 +74,10 @@ class Reading:
         if self.missing not in TREATMENTS:
             raise OptionError(
                 f"{named('missing')} is 'auto', 'drop' or 'refuse', not {self.missing!r}."
+            )
+        if self.prefer not in (None, *get_args(Kind)):
+            raise OptionError(
+                f"{named('prefer')} is 'continuous' or 'categorical', not {self.prefer!r}."
             )
         for name in ("interventions", "weights"):
             if not isinstance(getattr(self, name), str | None):
@@ -113,7 +127,7 @@ class Reading:
         asked: dict[str, str] = {}
         for option, kind in _KINDS:
             wanted = list(getattr(self, option))
-            if ALL in wanted and ALL not in names:
+            if ALL in wanted and ALL not in names and option != "ordinal":
                 wanted.remove(ALL)
                 if option in ("categorical", "continuous"):
                     of_all = {name: of_all.get(name, kind) for name in names}
@@ -126,6 +140,12 @@ class Reading:
                     )
                 asked[name] = option
         return of_all | {name: dict(_KINDS)[option] for name, option in asked.items()}
+
+    def said(self, names: Sequence[str]) -> list[str]:
+        """The columns whose kind the user has said, among those of data read with these options."""
+        said = {name for option, _ in _KINDS for name in getattr(self, option)}
+        is_all = ALL in said and ALL not in names
+        return [name for name in names if is_all or name in said]
 
     @property
     def words(self) -> frozenset[str] | None:
@@ -163,8 +183,10 @@ class Reading:
         if not close:
             hint = f"the columns are {enumerate_names(names)}."
         verb = "is not a column" if len(unknown) == 1 else "are not columns"
-        raise OptionError(
-            f"{named(option)} names {enumerate_names(unknown)}, which {verb} here; {hint}"
+        raise UnknownColumnError(
+            option,
+            unknown,
+            f"{named(option)} names {enumerate_names(unknown)}, which {verb} here; {hint}",
         )
 
 

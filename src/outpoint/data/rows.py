@@ -7,10 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from outpoint.arrays import Floats
-from outpoint.data.columns import Column
+from outpoint.data.columns import Column, Where
 from outpoint.data.dataset import Kind
 from outpoint.data.wording import enumerate_names
 from outpoint.errors import DataError
+from outpoint.naming import named
 
 _COUNT_NAME = re.compile(r"(?i:freq|frequency|frequencies|count|counts|n|number|weight|weights|wt)")
 
@@ -18,22 +19,27 @@ MAX_ROWS = 20_000_000
 """The largest number of rows that weights may make."""
 
 
-def repeat_rows(weights: Column, name: str) -> npt.NDArray[np.int64]:
+def repeat_rows(weights: Column, where: Where) -> npt.NDArray[np.int64]:
     """The rows, each as often as its weight says; raises DataError if a weight is no count."""
-    values = weights.values
-    if weights.levels is not None or np.isnan(values).any():
-        raise DataError(f"The weights in column {name!r} are not all numbers; correct them.")
-    if (values < 0).any() or (values != np.floor(values)).any():
-        wrong = values[(values < 0) | (values != np.floor(values))][0]
+    values, subject = weights.values, f"The weights in column {weights.name!r}"
+    if weights.levels is not None:
+        raise DataError(f"{subject} are not all numbers; correct them.")
+    if weights.missing.any():
         raise DataError(
-            f"The weights in column {name!r} say how often each row was observed, and {wrong:g} is "
-            "no whole number from 0; round them, or leave weights out."
+            f"{subject} are not complete: there is none in {where(int(np.argmax(weights.missing)))}"
+            "; correct it, with 0 for a row that does not count."
+        )
+    wrong = (values < 0) | (values != np.floor(values))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(
+            f"{subject} say how often each row was observed, and {values[row]:g} in {where(row)} "
+            f"is no whole number from 0; round them, or leave out {named('weights')}."
         )
     total = values.sum()
     if not 1 <= total <= MAX_ROWS:
         raise DataError(
-            f"The weights in column {name!r} add up to {total:,.0f} rows, and 1 to {MAX_ROWS:,} "
-            "can be used."
+            f"{subject} add up to {total:,.0f} rows, and 1 to {MAX_ROWS:,} can be used."
         )
     return np.repeat(np.arange(values.size), values.astype(np.int64))
 

@@ -7,8 +7,8 @@ exist if the user has imported it already.
 
 import os
 import sys
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,13 +25,14 @@ from outpoint.data.columns import (
     column_from_objects,
     column_from_text,
 )
-from outpoint.data.dataset import Dataset, Kind
+from outpoint.data.dataset import Asked, Dataset, Kind
 from outpoint.data.interventions import Interventions
 from outpoint.data.problems import ColumnProblem
 from outpoint.data.reading import Reading
 from outpoint.data.textfile import read_table
 from outpoint.errors import DataError
 from outpoint.graphs.validation import default_names
+from outpoint.naming import option
 
 Made = Column | ColumnProblem
 
@@ -59,7 +60,8 @@ class Source:
 
     ``make`` takes the position of a column and the kind that was asked for. With
     ``maybe_cardinalities`` the first row can be one of cardinalities, which only the complete table
-    tells. ``interventions`` are those that the source knows itself.
+    tells. ``interventions`` are those that the source knows itself, ``said`` the kinds that the
+    user has said before. What ``is_let_in`` has been judged already, and no column is left out.
     """
 
     names: tuple[str, ...]
@@ -70,6 +72,12 @@ class Source:
     notes: tuple[str, ...] = ()
     maybe_cardinalities: bool = False
     interventions: Interventions = ()
+    said: Mapping[str, Kind] = field(default_factory=dict)
+    is_let_in: bool = False
+
+    def kinds_said(self, names: Collection[str]) -> dict[str, Asked]:
+        """The kinds that the user has said of these columns."""
+        return {name: kind for name, kind in self.said.items() if name in names}
 
 
 def source_of_file(path: Path, reading: Reading) -> Source:
@@ -81,7 +89,10 @@ def source_of_file(path: Path, reading: Reading) -> Source:
         chosen = [table.columns[v] for v in reading.choose(table.names)]
         if find_decimal_comma(chosen):
             decimal = ","
-            notes += ("numbers were read with a decimal comma",)
+            notes += (
+                "numbers were read with a decimal comma; if commas separate thousands, use "
+                f"{option('decimal', '.')}",
+            )
 
     def make(v: int, asked: Kind | None) -> Made:
         cells = table.columns[v]
@@ -103,7 +114,13 @@ def source_of_file(path: Path, reading: Reading) -> Source:
 
 
 def source_of_dataset(data: Dataset) -> Source:
-    """A data set: its columns have their kinds already."""
+    """A data set: its columns have their kinds already.
+
+    Kinds that were found in reading may change with what a score needs. Those that the user has
+    said stay, and all are said in data that were built or changed in Python.
+    """
+    kinds = dict(zip(data.names, data.kinds, strict=True))
+    said = data.names if data.reading is None else Reading(**data.reading).said(data.names)
 
     def make(v: int, asked: Kind | None) -> Made:
         return Column(data.names[v], data.values[:, v], data.levels[v], declared=True)
@@ -115,6 +132,8 @@ def source_of_dataset(data: Dataset) -> Source:
         data.source,
         notes=data.notes,
         interventions=data.interventions,
+        said={name: kinds[name] for name in said},
+        is_let_in=True,
     )
 
 

@@ -99,14 +99,14 @@ def _judge_whole_numbers(column: Column) -> ColumnProblem | None:
     """
     distinct = column.distinct()
     if distinct.size > 1 and all(is_compact_date(int(value)) for value in distinct):
-        return ColumnProblem("date", column.name, f"{int(column.values[0])}")
+        return ColumnProblem("date", column.name, f"{int(column.values[0])}", True)
     if distinct.size < column.values.size or distinct.size < _FEWEST_COUNTED:
         return None
     beyond = np.abs(column.values).min() >= LARGEST_EXACT
     named = _ROW_NAME.fullmatch(column.name.strip()) is not None
     if beyond or named or _counts_rows(column):
         first = column.values[0] if column.exact is None else column.exact[0]
-        return ColumnProblem("identifier", column.name, f"{int(first)}")
+        return ColumnProblem("identifier", column.name, f"{int(first)}", True)
     return None
 
 

@@ -60,7 +60,7 @@ def reading_for(score: Score) -> dict[str, Any]:
     name = score.lower() if isinstance(score, str) else getattr(score, "name", "")
     if name in registry.SCORES:
         return {"prefer": registry.SCORES[name].kind}
-    return {} if name == "auto" else {"allow_degenerate": True}
+    return {} if name == "auto" else {"keep": True}
 
 
 def scores_with(setting: str) -> list[str]:
