@@ -1,14 +1,16 @@
 """Which candidate parents to sample with, beyond the sizes where all nodes can be candidates.
 
 Chains draw from all parent sets of the table, those that leave the candidates too, but they mix
-well only if these are rare. (Of sets that are too large to be all scored one by one, the table has
-those with at most one member outside; see :mod:`outpoint.tables.outside`.) Candidates therefore
-come from the best DAGs of independent searches over all sets, filled up by the scores, and are then
-put to the test: short pilot chains show which edges from outside are used, and these become
-candidates, too, until nothing worth it is left outside. From then on the choice is frozen.
+well only if these are rare; and of sets that are too large to be all scored one by one, the table
+has only those with at most one member outside (see :mod:`outpoint.tables.outside`). Candidates
+therefore come from the best DAGs of independent searches over all sets, filled up by the scores,
+and are then put to the test: short pilot chains show which edges from outside are used, and a look
+around their draws which would be if the table had larger sets with two members outside (see
+:mod:`outpoint.tables.missing`). These become candidates, too, until nothing worth it is left
+outside: a node gets as many as it uses, if there is room. From then on the choice is frozen.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
@@ -29,12 +31,14 @@ from outpoint.search import default_steps, search_dags
 from outpoint.tables import ScoreTable
 from outpoint.tables.build import (
     Families,
+    affordable_candidates,
     assemble_table,
     check_n_candidates,
     default_candidates,
     score_families,
 )
 from outpoint.tables.candidates import Candidates, choose_candidates
+from outpoint.tables.missing import Missing, estimate_missing
 from outpoint.tables.outside import OwnSets
 from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import view_table
@@ -77,11 +81,13 @@ class Narrowed(NamedTuple):
 
     ``starts`` are good DAGs for replicas to begin at, found independently, the best one first;
     ``start`` is where the first chain of a run that is continued began: it needs no ``best``.
+    ``lacking`` tells from draws what the table lacks.
     """
 
     table: ScoreTable
     best: Adjacency
     hottest: float
+    lacking: Callable[[Codes], Missing]
     starts: Codes | None = None
     start: Codes | None = None
 
@@ -96,7 +102,9 @@ def narrow(
     families: Families | None = None,
     report: ProgressCallback = lambda progress: None,
 ) -> tuple[Narrowed, Families]:
-    """Choose candidates, ``n_candidates`` for each node, beginning with ``given`` if there are any.
+    """Choose candidates for each node, beginning with ``given`` if there are any.
+
+    Each gets ``n_candidates``, or, if there is no such number, as many as it uses.
 
     What a run that is continued has chosen when it began is taken from ``saved``: a search or a
     pilot need not end in the same place on another machine. ``families`` may have been scored
@@ -104,6 +112,7 @@ def narrow(
     """
     n = model.data.n_nodes
     lists = None if given is None else _check_given(model.data.names, given)
+    is_fixed = n_candidates is not None or lists is not None
     n_candidates = _check_number(model, n_candidates, lists)
     is_complete = n_candidates == n - 1
     if families is None or not families.are_for(n, model.max_parents, is_complete=is_complete):
@@ -115,12 +124,12 @@ def narrow(
             pool=pool,
         )
     stage = _Stage(model, families, n_candidates)
-    if saved and saved.get(CANDIDATES, families.scores).shape == (n, n_candidates):
-        table = stage.assemble(saved[CANDIDATES].copy())
+    known = saved.get(CANDIDATES) if saved else None
+    if known is not None and saved and (known.shape[1] == n_candidates or not is_fixed):
+        table = stage.assemble(known.copy())
         starts = saved[STARTS] if len(saved[STARTS]) else None
-        chosen = Narrowed(
-            table, model.prior.required, float(saved[HOTTEST][0]), starts, saved[START]
-        )
+        hottest, required = float(saved[HOTTEST][0]), model.prior.required
+        chosen = Narrowed(table, required, hottest, stage.lacking(table), starts, saved[START])
         return chosen, families
     candidates = stage.choose() if lists is None else lists
     table = stage.assemble(candidates, only_winners=not is_complete)
@@ -128,7 +137,7 @@ def narrow(
     required, n_steps = model.prior.required, default_steps(n)
     searched, powers = _search(table, required, seed, SEARCH_RUNS, n_steps)
     if table.is_complete:
-        return Narrowed(table, searched[0], 0.0), families
+        return Narrowed(table, searched[0], 0.0, stage.lacking(table)), families
     quick, _ = _search(table, required, seed + 1, QUICK_RUNS, n_steps // QUICKER, powers)
     near = np.mean([dag | dag.T for dag in searched + quick], axis=0)
     table = stage.assemble(stage.choose(near) if lists is None else lists)
@@ -137,15 +146,21 @@ def narrow(
     for round_number in range(MOST_ROUNDS):
         report(Progress("trying candidate parents", round_number / MOST_ROUNDS))
         pilot = _run_pilot(table, dags, model, seed + round_number)
-        if pilot.outside.max() < WORTH_IT or round_number == MOST_ROUNDS - 1:
+        missing = stage.lacking(table)(pilot.codes)
+        outside = np.maximum(pilot.outside, missing.edges)
+        if outside.max() < WORTH_IT or round_number == MOST_ROUNDS - 1:
             break
-        use = np.maximum(use, pilot.edges + TURNED * pilot.edges.T)
+        use = np.maximum(use, np.maximum(pilot.edges, missing.edges))
+        if not is_fixed:
+            stage.widen(use)
         kept = np.maximum(
             near, STAYING * spread_edges(np.ones(table.candidates.shape), table.candidates)
         )
-        table = stage.assemble(stage.choose(np.where(use >= WORTH_IT, 1.0 + use, kept)))
+        turned = np.where(TURNED * use.T >= WORTH_IT, 1.0 + TURNED * use.T, kept)
+        table = stage.assemble(stage.choose(np.where(use >= WORTH_IT, 2.0 + use, turned)))
     best = table.fitted(dags[0])
-    return Narrowed(table, best, pilot.hottest, _codes(table, dags)), families
+    lacking = stage.lacking(table)
+    return Narrowed(table, best, pilot.hottest, lacking, _codes(table, dags)), families
 
 
 class _Stage:
@@ -154,14 +169,26 @@ class _Stage:
     def __init__(self, model: Model, families: Families, n_candidates: int) -> None:
         self._model = model
         self._families = families
-        self._n_candidates = n_candidates
+        self._numbers = np.full(model.data.n_nodes, n_candidates)
         self._outside: dict[int, OwnSets] = {}
 
     def choose(self, preferred: NDArray[np.float64] | None = None) -> Candidates:
         """Candidates by the scores, those with a positive entry of ``preferred`` first."""
         return choose_candidates(
-            *self._families, self._n_candidates, self._model.prior.required, preferred
+            *self._families, self._numbers, self._model.prior.required, preferred
         )
+
+    def widen(self, use: NDArray[np.float64]) -> None:
+        """Let nodes with many parents [parent, child] that are used have that many candidates."""
+        wanted = np.maximum(self._numbers, (use >= WORTH_IT).sum(axis=0))
+        self._numbers = affordable_candidates(
+            wanted, self._model.max_parents, self._model.scorer.affordable
+        )
+
+    def lacking(self, table: ScoreTable) -> Callable[[Codes], Missing]:
+        """A function of draws on this table that tells what it lacks."""
+        model, scored = self._model, self._families.scored_parents
+        return lambda codes: estimate_missing(table, scored, model.scorer, model.prior, codes)
 
     def assemble(self, candidates: Candidates, *, only_winners: bool = False) -> ScoreTable:
         """The table over these candidates; for a search alone, ``only_winners`` may be enough."""
@@ -241,11 +268,15 @@ def _codes(table: ScoreTable, dags: list[Adjacency]) -> Codes:
 
 
 class _Pilot(NamedTuple):
-    """Edge probabilities [parent, child], all and from outside alone; where ladders may end."""
+    """Edge probabilities [parent, child], all and from outside alone; where ladders may end.
+
+    ``codes`` are the DAGs that were drawn, chain after chain.
+    """
 
     edges: NDArray[np.float64]
     outside: NDArray[np.float64]
     hottest: float
+    codes: Codes
 
 
 def _run_pilot(table: ScoreTable, dags: list[Adjacency], model: Model, seed: int) -> _Pilot:
@@ -262,13 +293,14 @@ def _run_pilot(table: ScoreTable, dags: list[Adjacency], model: Model, seed: int
         n_chains=PILOT_CHAINS,
         seed=seed,
         n_warmup=PILOT_WARMUP,
-        n_draws=SWEEP,
-        thin=PILOT_STEPS,
+        n_draws=PILOT_STEPS // SWEEP,
+        thin=SWEEP,
         edge_thin=SWEEP,
     )
     inside = np.zeros((PILOT_CHAINS, *table.candidates.shape))
     outside = np.zeros((PILOT_CHAINS, n, n))
     hottest = np.zeros(PILOT_CHAINS)
+    codes = np.zeros((PILOT_CHAINS, PILOT_STEPS // SWEEP, n), dtype=np.int32)
 
     def work(begin: int, end: int) -> None:
         for index in range(begin, end):
@@ -277,10 +309,12 @@ def _run_pilot(table: ScoreTable, dags: list[Adjacency], model: Model, seed: int
             chain.advance(PILOT_WARMUP + PILOT_STEPS)
             record = record_chain(chain, chain.take_draws())
             inside[index], outside[index] = record.edges, record.outside_edges
+            codes[index] = record.codes
             rungs = chain.ladder
             affordable = affordable_rung(measure_barrier(rungs.rejection, rungs.attempts))
             hottest[index] = rungs.power[max(1, affordable)]
 
     run_chunked(work, PILOT_CHAINS)
     edges = spread_edges(inside, table.candidates) + outside
-    return _Pilot(edges.max(axis=0), outside.max(axis=0), float(hottest.min()))
+    drawn = codes.reshape(-1, n)
+    return _Pilot(edges.max(axis=0), outside.max(axis=0), float(hottest.min()), drawn)

@@ -61,6 +61,7 @@ CANDIDATES = {"candidates": _code("node", "candidate")}
 OUTSIDE_FIELDS = {
     "outside_pairs": _code("outside_edge", "end"),
     "outside_members": Field(("outside_set", "member"), "i2"),
+    "missing_mass": _probability("node"),
 }
 MADE = (
     ("chain", "outside_batch", "node", "node"),

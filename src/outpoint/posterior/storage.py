@@ -43,7 +43,7 @@ from outpoint.runs import ChainRecord, RunDirectory
 from outpoint.tables.parent_sets import ParentSets, check_lists
 from outpoint.writing import replaced
 
-FORMAT = 5
+FORMAT = 6
 KIND = "outpoint posterior"
 
 MOST_SUMMARY = 1 << 26
@@ -174,6 +174,7 @@ def _sampled_parts(posterior: SampledPosterior) -> Parts:
         arrays[name] = (dimensions, _stacked(values))
     arrays["outside_pairs"] = (("outside_edge", "end"), pairs.astype(np.int32))
     arrays["outside_members"] = (("outside_set", "member"), sets.members)
+    arrays["missing_mass"] = (("node",), posterior.missing_mass.to_numpy())
     texts = {"posterior": "sampled", "moves": json.dumps(records[0].moves)}
     numbers = {"is_complete": int(posterior.is_complete), "lost_mass": posterior.lost_mass}
     return arrays, texts, numbers
@@ -196,11 +197,10 @@ def _sampled(info: RunInfo, names: tuple[str, ...], content: Content) -> Sampled
     content.sizes["move"] = len(moves)
     arrays = content.read({**RECORD_FIELDS, **CANDIDATES, **OUTSIDE_FIELDS}, made=MADE)
     sets = ParentSets(arrays.pop("candidates"), arrays.pop("outside_members"))
-    pairs = arrays.pop("outside_pairs")
+    pairs, missing_mass = arrays.pop("outside_pairs"), arrays.pop("missing_mass")
     _check_records(arrays, pairs, sets, content.sizes)
-    is_narrow = sets.candidates.shape[1] < len(names) - 1
     for name in ("outside_batches", "outside_edges"):
-        arrays[name] = _spread(arrays[name], pairs, len(names) if is_narrow else 0)
+        arrays[name] = _spread(arrays[name], pairs, len(names) if sets.are_narrow else 0)
     records = []
     for chain in range(content.sizes["chain"]):
         values = {name: array[chain] for name, array in arrays.items()}
@@ -217,6 +217,7 @@ def _sampled(info: RunInfo, names: tuple[str, ...], content: Content) -> Sampled
         records,
         is_complete=bool(content.number("is_complete", 0, 1)),
         lost_mass=float(content.number("lost_mass", 0)),
+        missing_mass=missing_mass,
     )
 
 
