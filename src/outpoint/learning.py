@@ -161,10 +161,11 @@ def learn(
         between them means something.
     n_candidates, candidates
         Beyond 20 variables sums over parent sets are tabulated for so many candidate parents of
-        each node (10 by default; up to 20 variables all nodes are), found by searches and pilot
-        chains, or beginning with a list for each variable. Sets outside the candidates are sampled
-        as well, within the limit that ``max_parents`` describes: up to the sizes that are all
-        scored, the choice affects how fast chains mix, not what they sample.
+        each node (by default 10, and as many as it uses for a node that uses more; up to 20
+        variables all nodes are), found by searches and pilot chains, or beginning with a list for
+        each variable. Sets outside the candidates are sampled as well, within the limit that
+        ``max_parents`` describes: up to the sizes that are all scored, the choice affects how fast
+        chains mix, not what they sample. Beyond, ``Posterior.missing_mass`` tells what it costs.
     structure_prior
         ``"fair"``: the same weight for each number of parents of a node; or ``"uniform"``: the
         same weight for each DAG, as in the paper. Most DAGs have many edges, so that the uniform
