@@ -7,7 +7,8 @@ therefore come from the best DAGs of independent searches over all sets, filled 
 and are then put to the test: short pilot chains show which edges from outside are used, and a look
 around their draws which would be if the table had larger sets with two members outside (see
 :mod:`outpoint.tables.missing`). These become candidates, too, until nothing worth it is left
-outside: a node gets as many as it uses, if there is room. From then on the choice is frozen.
+outside: a node of which larger sets would be missing gets as many as it uses, if there is room.
+From then on the choice is frozen.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -65,6 +66,12 @@ MOST_ROUNDS = 5
 
 WORTH_IT = 0.02
 """Probability from which on the parent in an edge that pilots use should be a candidate."""
+
+WORTH_WIDENING = 0.002
+"""Mass of sets that the table lacks from which on a node gets more candidates."""
+
+WIDER = 2
+"""So many more at least."""
 
 TURNED = 0.1
 """What the use of an edge counts for the candidate that would turn it around."""
@@ -152,7 +159,7 @@ def narrow(
             break
         use = np.maximum(use, np.maximum(pilot.edges, missing.edges))
         if not is_fixed:
-            stage.widen(use)
+            stage.widen(use, missing.mass)
         kept = np.maximum(
             near, STAYING * spread_edges(np.ones(table.candidates.shape), table.candidates)
         )
@@ -178,9 +185,10 @@ class _Stage:
             *self._families, self._numbers, self._model.prior.required, preferred
         )
 
-    def widen(self, use: NDArray[np.float64]) -> None:
-        """Let nodes with many parents [parent, child] that are used have that many candidates."""
-        wanted = np.maximum(self._numbers, (use >= WORTH_IT).sum(axis=0))
+    def widen(self, use: NDArray[np.float64], missing: NDArray[np.float64]) -> None:
+        """Give nodes of which sets are missing as many candidates as use them [parent, child]."""
+        needed = np.maximum(self._numbers + WIDER, (use >= WORTH_IT).sum(axis=0))
+        wanted = np.where(missing >= WORTH_WIDENING, needed, self._numbers)
         self._numbers = affordable_candidates(
             wanted, self._model.max_parents, self._model.scorer.affordable
         )
@@ -308,7 +316,9 @@ def _run_pilot(table: ScoreTable, dags: list[Adjacency], model: Model, seed: int
             assert isinstance(chain, TemperedChain)
             chain.advance(PILOT_WARMUP + PILOT_STEPS)
             record = record_chain(chain, chain.take_draws())
-            inside[index], outside[index] = record.edges, record.outside_edges
+            inside[index] = record.edges
+            if record.outside_edges.size:
+                outside[index] = record.outside_edges
             codes[index] = record.codes
             rungs = chain.ladder
             affordable = affordable_rung(measure_barrier(rungs.rejection, rungs.attempts))
