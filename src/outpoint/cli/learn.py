@@ -110,8 +110,8 @@ def learn(
         int | None,
         typer.Option(
             metavar="NUMBER",
-            help="Candidate parents of each variable (default: all up to 20 variables, 10 beyond); "
-            "other parents are sampled too, but more slowly.",
+            help="Candidate parents of each variable (default: all up to 20 variables; beyond, 10, "
+            "or as many as it uses); other parents are sampled too, but more slowly.",
             rich_help_panel=SAMPLING,
         ),
     ] = None,
