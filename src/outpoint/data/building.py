@@ -176,16 +176,13 @@ class _Door:
         return found, n_incomplete
 
     def _costs(self) -> list[str]:
-        """Columns without which enough rows are complete, those that cost most first."""
-        left = list(self.columns)
+        """The columns with most missing values, without which enough rows are complete."""
+        left = sorted(self.columns, key=lambda column: column.missing.sum())
         costly: list[str] = []
         while len(left) > 2:
-            gone = np.array([column.missing for column in left])
-            if (~gone.any(axis=0)).mean() >= LEAST_KEPT:
+            costly.append(left.pop().name)
+            if (~np.any([column.missing for column in left], axis=0)).mean() >= LEAST_KEPT:
                 break
-            alone = gone & (gone.sum(axis=0) == 1)
-            worst = int(np.lexsort((gone.sum(axis=1), alone.sum(axis=1)))[-1])
-            costly.append(left.pop(worst).name)
         return costly
 
     def set_units_aside(self) -> None:

@@ -58,7 +58,8 @@ def _describe(kind: ProblemKind, problems: Sequence[ColumnProblem]) -> str:
         line += f"; {_DEPENDENT}"
     it = "it" if len(names) == 1 else "them"
     if kind == "text":
-        return f"{line}; correct {it}, or say which words mean missing with {option('na')}"
+        keep = option("categorical", names)
+        return f"{line}; keep {it} with {keep}, or say which words mean missing with {option('na')}"
     ways = _ways_to_keep(kind, problems)
     return f"{line}; keep {it} with {' or '.join(ways)}" if ways else line
 
@@ -69,6 +70,8 @@ def _ways_to_keep(kind: ProblemKind, problems: Sequence[ColumnProblem]) -> list[
         return []
     if kind == "constant":
         return [option("allow_degenerate", True)]
+    if kind == "sparse":
+        return [option("missing", "drop")]
     if kind == "sparse":
         return [option("missing", "drop")]
     numbers = [one.name for one in problems if one.is_number]
