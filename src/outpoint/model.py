@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from inspect import Parameter, signature
@@ -113,6 +113,11 @@ class Model:
             "knowledge": self.knowledge.as_dict(),
             "max_parents": self.max_parents,
         }
+
+    def is_scored(self, child: int, parents: Sequence[int]) -> bool:
+        """Whether the score, prior apart, of a child with these parents is finite."""
+        family = np.array([sorted(parents)], dtype=np.int16)
+        return bool(np.isfinite(self.scorer.families(child, family)[0]))
 
     def tabulate(
         self,

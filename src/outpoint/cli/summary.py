@@ -79,7 +79,8 @@ def _chains(posterior: Posterior) -> str:
     if not isinstance(posterior, SampledPosterior):
         return ""
     chains = count_of(posterior.n_chains, "chain")
-    return f", {chains} of {count_of(posterior.steps_per_chain, 'step')}"
+    draws = count_of(posterior.n_chains * posterior.n_draws, "draw")
+    return f", {chains} of {count_of(posterior.steps_per_chain, 'step')}, {draws}"
 
 
 def _seconds(elapsed: float | None) -> str:

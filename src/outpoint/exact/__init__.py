@@ -1,7 +1,7 @@
 """The exact posterior, for up to about 20 nodes, and the best DAG."""
 
 from outpoint.exact.best import find_best, find_optima
-from outpoint.exact.engine import ExactSolution, solve
+from outpoint.exact.engine import ExactSolution, log_sum_of_dags, solve
 from outpoint.exact.feasibility import (
     estimate_best_memory,
     estimate_memory,
@@ -19,6 +19,7 @@ __all__ = [
     "find_optima",
     "is_best_quick",
     "is_quick",
+    "log_sum_of_dags",
     "require_best_feasible",
     "require_feasible",
     "solve",

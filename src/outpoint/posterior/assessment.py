@@ -26,11 +26,11 @@ def assess_records(
     n_draws = min(record.n_draws for record in records)
     children, places = np.indices(parent_sets.candidates.shape).reshape(2, -1)
     parents = parent_sets.candidates[children, places]
-    series = [_last_batches([record.edge_batches for record in records])]
+    series = [last_batches([record.edge_batches for record in records])]
     series[0] = series[0].reshape(*series[0].shape[:2], -1)
     outer = outside_pairs(records)
     if len(outer):
-        batches = _last_batches([record.outside_batches for record in records])
+        batches = last_batches([record.outside_batches for record in records])
         series.append(batches[:, :, outer[:, 0], outer[:, 1]])
         parents, children = np.append(parents, outer[:, 0]), np.append(children, outer[:, 1])
     sampler = SAMPLERS[method]
@@ -53,7 +53,7 @@ def assess_records(
     )
 
 
-def _last_batches(batches: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def last_batches(batches: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """The last batches that all chains have, (chain, batch, ...)."""
     n_batches = min(len(part) for part in batches)
     return np.stack([part[len(part) - n_batches :] for part in batches])

@@ -53,6 +53,9 @@ from outpoint.errors import OptionError
 MIN_BATCHES = 4
 """With fewer, half a chain has no variance."""
 
+RARE = 0.02
+"""Probabilities so close to 0 or 1 may depend on what has hardly been seen, or never."""
+
 LATE_SHARES = (64, 32, 16)
 LATE_MARGIN = 0.5
 
@@ -220,8 +223,37 @@ def _measure(columns: Floats, tolerance: float) -> tuple[Floats, Floats, Floats,
         _effective_draws((split <= high).astype(np.float64)),
     )
     ess_mean = _effective_draws(_split(columns))
-    mcse = columns.std(axis=(1, 2), ddof=1) / np.sqrt(ess_mean)
+    mcse = _error_of_mean(columns, ess_mean)
     return rhat, np.minimum(_effective_draws(ranked), ess_mean), ess_tail, mcse
+
+
+def standard_errors(columns: Floats) -> Floats:
+    """Monte Carlo standard errors of the means of ``columns`` (series, chain, draw)."""
+    return _error_of_mean(columns, _effective_draws(_split(columns)))
+
+
+def _error_of_mean(columns: Floats, effective_draws: Floats) -> Floats:
+    errors: Floats = columns.std(axis=(1, 2), ddof=1) / np.sqrt(effective_draws)
+    return errors
+
+
+def with_rare_events(mcse: ArrayLike, probability: ArrayLike, n_effective: float) -> Floats:
+    """Standard errors of probabilities that know of what was seen seldom, or never.
+
+    What happens once in N draws is missed by N draws every third time, and of what has happened
+    k times the spread is known as badly as k is small. The error is therefore enlarged by what one
+    further draw of the rarer kind would change: one of as many independent draws as the error
+    itself stands for, p (1 - p) / mcse², and within ``RARE`` of 0 or 1 at most ``n_effective``,
+    what the chains are worth altogether. Where k independent draws have shown something the
+    variance k / N² thus becomes (k + 1) / N².
+    """
+    error, p = np.asarray(mcse, dtype=np.float64), np.asarray(probability, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worth = p * (1.0 - p) / error**2
+    is_rare = np.minimum(p, 1.0 - p) < RARE
+    worth = np.where(is_rare, np.fmin(worth, n_effective), worth)
+    enlarged = np.hypot(error, 1.0 / np.maximum(worth, 1.0))
+    return np.minimum(enlarged, 0.5)  # no probability is more uncertain
 
 
 def _rounded(columns: Floats, tolerance: float) -> Floats:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.data.wording import enumerate_items
@@ -14,10 +16,12 @@ from outpoint.graphs import Dag
 from outpoint.graphs.blocks import add_ancestors
 from outpoint.mcmc.trace import spread_edges
 from outpoint.naming import named
-from outpoint.posterior.assessment import assess_records, outside_pairs
+from outpoint.posterior.assessment import assess_records, last_batches, outside_pairs
 from outpoint.posterior.convergence import Assessment
-from outpoint.posterior.diagnostics import Status
+from outpoint.posterior.diagnostics import MIN_BATCHES, Status, with_rare_events
 from outpoint.posterior.draws import Draws
+from outpoint.posterior.estimates import Estimate, estimate_from_batches, relative_efficiency
+from outpoint.posterior.features import Adjacent, Edge, Feature, FeatureFunction, Not
 from outpoint.posterior.info import RunInfo
 from outpoint.posterior.posterior import Posterior
 from outpoint.runs import ChainRecord
@@ -213,6 +217,45 @@ class SampledPosterior(Posterior):
         """The verdict in numbers: R-hat, effective draws, agreement between the chains."""
         return assess_records(self.records, self.names, self.parent_sets, self.method)
 
+    @cached_property
+    def _n_effective(self) -> float:
+        """What the draws are worth, judged by their log scores."""
+        log_scores = self._log_scores()
+        return log_scores.size * relative_efficiency(log_scores)
+
+    def _estimate_recorded(self, feature: Feature | FeatureFunction) -> Estimate | None:
+        """Edges, adjacencies and their opposites, with the error of their recorded batches."""
+        if isinstance(feature, Not):
+            found = self._estimate_recorded(feature.part)
+            return None if found is None else replace(found, value=1 - found.value)
+        settled = super()._estimate_recorded(feature)
+        if settled is not None:
+            return settled
+        value, batches = self._known(feature), self._batches_of(feature)
+        if value is None or batches is None or batches.shape[1] < MIN_BATCHES:
+            return None
+        return estimate_from_batches(batches, value, self._n_effective)
+
+    def _batches_of(self, feature: Feature | FeatureFunction) -> Floats | None:
+        """Means (chain, batch) of a feature that batches of steps have recorded."""
+        if isinstance(feature, Edge):
+            return self._edge_batches(feature.parent, feature.child)
+        if isinstance(feature, Adjacent):
+            there = self._edge_batches(feature.a, feature.b)
+            back = self._edge_batches(feature.b, feature.a)
+            n_batches = min(there.shape[1], back.shape[1])
+            return _coarsened(there, n_batches) + _coarsened(back, n_batches)
+        return None
+
+    def _edge_batches(self, parent: int, child: int) -> Floats:
+        """Means (chain, batch) of an edge, whose batches are longer outside the candidates."""
+        place = np.flatnonzero(self.candidates[child] == parent)
+        if len(place):
+            return last_batches(
+                [record.edge_batches[:, child, place[0]] for record in self.records]
+            )
+        return last_batches([record.outside_batches[:, parent, child] for record in self.records])
+
     def acceptance(self) -> pd.DataFrame:
         """How often each move was tried and accepted, by chain."""
         import pandas as pd
@@ -267,9 +310,21 @@ class SampledPosterior(Posterior):
             values[parents, children] = getattr(edges, name)
         status = np.full((n, n), Status.NEGLIGIBLE.value, dtype=object)
         status[parents, children] = edges.status
+        columns["mcse"] = self._honest_errors(columns["mcse"], status)
         rows = self._edge_rows(**columns, status=status)
         rows.attrs["round_trips"] = self.round_trips
         return rows
+
+    def _honest_errors(self, mcse: Floats, status: NDArray[np.object_]) -> Floats:
+        """Errors [parent, child] that know of rare events; 0 for edges that are known beforehand.
+
+        Those of edges that have not been diagnosed, all of them rare, are those of counted draws.
+        """
+        edges, n_effective = self._edges(), self._n_effective
+        is_counted = np.isnan(mcse) & (status == Status.NEGLIGIBLE.value)
+        counted = np.sqrt(edges * (1.0 - edges) / n_effective)
+        errors = with_rare_events(np.where(is_counted, counted, mcse), edges, n_effective)
+        return np.where(self._admissible.settled, 0.0, errors)
 
     def __repr__(self) -> str:
         return (
@@ -325,3 +380,10 @@ class SampledPosterior(Posterior):
 
     def _best_record(self) -> ChainRecord:
         return max(self.records, key=lambda record: record.best_log_score)
+
+
+def _coarsened(batches: Floats, n_batches: int) -> Floats:
+    """The last batches (chain, batch) joined to so many; what does not fill one is left out."""
+    length = batches.shape[1] // max(1, n_batches)
+    last = batches[:, batches.shape[1] - length * n_batches :]
+    return last.reshape(len(batches), n_batches, length).mean(axis=2)

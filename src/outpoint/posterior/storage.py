@@ -261,6 +261,8 @@ def _exact_parts(posterior: ExactPosterior) -> Parts:
         "best_log_score": solution.best_log_score,
         "discrepancy": solution.discrepancy,
     }
+    if posterior.log_prior_sum is not None:
+        numbers["log_prior_sum"] = posterior.log_prior_sum
     arrays = {name: (SOLUTION_FIELDS[name].dimensions, array) for name, array in values.items()}
     return arrays, {"posterior": "exact"}, numbers
 
@@ -280,7 +282,9 @@ def _exact(info: RunInfo, names: tuple[str, ...], content: Content) -> ExactPost
         parts[name] = float(content.number(name))
     highest = parts["log_evidence"] + ROUNDING * max(1.0, abs(parts["log_evidence"]))
     require(parts["best_log_score"] <= highest, "the best DAG has more than the evidence")
-    return ExactPosterior(info, StoredSolution(names=names, **parts))
+    # Files of earlier versions do not have the sum.
+    total = float(content.number("log_prior_sum")) if content.has_number("log_prior_sum") else None
+    return ExactPosterior(info, StoredSolution(names=names, **parts), log_prior_sum=total)
 
 
 def _model(names: tuple[str, ...], content: Content) -> GaussianModel | None:
