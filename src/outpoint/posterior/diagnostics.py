@@ -18,9 +18,9 @@ The status of a series is the first of these that holds:
 short         fewer than 4 batches: only the mean is known
 constant      one single value in all chains and batches
 negligible    all values lie within ``tolerance`` of each other
-differs       chains differ by more than ``max_difference`` in their means, or each chain stays
-              within ``tolerance`` of a value of its own and these values differ by more than
-              ``precision`` (then R-hat is infinite)
+differs       chains differ by more than ``max_difference`` in their means and it is not known to
+              be chance, or each chain stays within ``tolerance`` of a value of its own and these
+              values differ by more than ``precision`` (then R-hat is infinite)
 late jump     at its end (the last 64th, 32nd or 16th) the mean of a chain is more than a half
               beyond that of any earlier stretch of the same length in any chain
 high rhat     R-hat above ``max_rhat``, and the mean is not known to within ``precision``
@@ -33,6 +33,11 @@ An edge that is hardly ever there, in rare bursts, has a high R-hat and few effe
 after its probability is known to be 0.01 give or take 0.002. R-hat and effective draws are
 therefore held against a run only where the standard error of the mean, by the spread within the
 chains or by that between them, is larger than ``precision``.
+
+With 400 effective draws in all, the means of four chains that have converged still differ by more
+than 0.1 every other time where an edge is as likely as not. A difference up to twice the limit is
+therefore taken for chance where R-hat sees nothing in it and there are so many effective draws: the
+mean is then known to within 0.025, one standard error.
 
 R-hat is undefined for short, constant and negligible series. Their effective sample size is too;
 the error of the mean is 0 for a constant one, and half the range for a negligible one.
@@ -162,7 +167,7 @@ def _diagnose_columns(columns: Floats, limits: Limits, long_batches: bool) -> Se
         Status.SHORT: np.full(n, n_batches < MIN_BATCHES),
         Status.CONSTANT: spread == 0,
         Status.NEGLIGIBLE: spread <= limits.tolerance,
-        Status.DIFFERS: apart | (difference > limits.max_difference),
+        Status.DIFFERS: apart | find_disagreeing(difference, rhat, ess, limits),
         Status.LATE_JUMP: late_jumps(columns).any(axis=1),
         Status.HIGH_RHAT: (rhat > limits.max_rhat) & ~is_precise,
         Status.LOW_ESS: (ess < limits.min_ess) & ~is_precise,
@@ -173,6 +178,16 @@ def _diagnose_columns(columns: Floats, limits: Limits, long_batches: bool) -> Se
     return SeriesDiagnostics(
         chain_means.mean(axis=1), mcse, rhat, ess, ess_tail, difference, is_precise, status
     )
+
+
+def find_disagreeing(difference: Floats, rhat: Floats, ess: Floats, limits: Limits) -> Booleans:
+    """Where chains differ by more than the limit, and more than by known chance."""
+    is_chance = (
+        (difference <= 2 * limits.max_difference)
+        & (rhat <= limits.max_rhat)
+        & (ess >= RECOMMENDED_ESS)
+    )
+    return (difference > limits.max_difference) & ~is_chance
 
 
 def _of_single_draws(chain_means: Floats, error: Floats) -> tuple[Floats, Floats]:
@@ -283,6 +298,15 @@ def _effective_draws(columns: Floats) -> Floats:
     at_end = np.where(pairs[np.arange(n), end] < 0, np.maximum(at_end, 0.0), at_end)
     tau = -1.0 + 2.0 * falling.sum(axis=1) + at_end
     return np.where(varies, size / np.maximum(tau, 1.0 / np.log10(size)), float(size))
+
+
+def mean_errors(series: Floats) -> Floats:
+    """Standard error of the mean of each chain, from its batches (chain, batch) alone.
+
+    A chain that drifts has few effective draws, and a large error.
+    """
+    each = _split(series[:, None, :])
+    return series.std(axis=1, ddof=1) / np.sqrt(_effective_draws(each))
 
 
 def quick_rhat(log_scores: ArrayLike) -> float | None:
