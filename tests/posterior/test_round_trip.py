@@ -87,9 +87,7 @@ def check_same_effects(one: op.Posterior, other: op.Posterior) -> None:
 CASES = [(score, table) for score, tables in SCORES.items() for table in tables]
 
 
-@pytest.mark.parametrize(
-    ("case", "method", "given"), covering(CASES, list(METHODS), GIVEN)
-)
+@pytest.mark.parametrize(("case", "method", "given"), covering(CASES, list(METHODS), GIVEN))
 def test_everything_is_read_back(
     case: tuple[str, str],
     method: str,

@@ -24,15 +24,15 @@ from math import ceil, log
 import numpy as np
 from numpy.typing import ArrayLike
 
-from outpoint.arrays import Booleans, Floats
+from outpoint.arrays import Floats
 from outpoint.errors import OptionError
 from outpoint.posterior.diagnostics import (
+    CHANCE_ERRORS,
     RECOMMENDED_ESS,
     Limits,
     SeriesDiagnostics,
     Status,
     diagnose,
-    find_disagreeing,
     late_jumps,
 )
 
@@ -48,10 +48,6 @@ MOST_GAP = 0.5
 WIDEST_GAP = 1.0
 """Standard deviations between the mean log weights of the hottest replicas of two chains: from the
 first on they are apart if that is known, from the second on whether it is known or not."""
-
-GAP_ERRORS = 5.0
-"""Standard errors of a mean beyond which the largest difference between chains is no chance: means
-of four that are equal differ by more once in two hundred times."""
 
 LEAST_PER_CHAIN = 3
 """Round trips of each chain."""
@@ -75,7 +71,7 @@ class Crossing:
     @property
     def begins_apart(self) -> bool:
         """Whether hottest replicas differ by more than chance, or by too much to tell."""
-        is_known = self.hottest_gap > GAP_ERRORS * self.hottest_error
+        is_known = self.hottest_gap > CHANCE_ERRORS * self.hottest_error
         return self.hottest_gap > (MOST_GAP if is_known else WIDEST_GAP)
 
 
@@ -132,13 +128,8 @@ class _Evidence:
         return float(self.edges.difference.max(initial=0.0))
 
     @property
-    def disagreeing(self) -> Booleans:
-        edges = self.edges
-        return find_disagreeing(edges.difference, edges.rhat, edges.ess, self.limits)
-
-    @property
     def n_disagreeing(self) -> int:
-        return int(self.disagreeing.sum())
+        return int(self.edges.disagrees.sum())
 
 
 def assess(
@@ -233,7 +224,6 @@ def _gather(
     of_scalars = [diagnose(v[:, :, None], Limits(tolerance=SCORE_TOLERANCE)) for v in scalars]
     judged = _as_judged(edges)
     means = np.concatenate([part.mean(axis=1) for part in series], axis=1)
-    disagreeing = find_disagreeing(edges.difference, edges.rhat, edges.ess, limits)
     return _Evidence(
         names=(*edge_names, "the log score", "the number of edges"),
         series=tuple(np.moveaxis(part, 2, 0) for part in series),
@@ -242,7 +232,7 @@ def _gather(
         edges=edges,
         rhat=np.concatenate([judged.rhat, *(d.rhat for d in of_scalars)]),
         ess=np.concatenate([judged.ess, *(d.ess for d in of_scalars)]),
-        groups=group_chains(means[:, disagreeing], limits.max_difference),
+        groups=group_chains(means[:, edges.disagrees], limits.max_difference),
         frozen=frozen,
         limits=limits,
         crossing=crossing,
@@ -328,7 +318,7 @@ def _single(evidence: _Evidence) -> str:
 def _may_be_chance(evidence: _Evidence) -> bool:
     """Whether the differences are slight, and no larger than the spread within chains explains."""
     limits = evidence.limits
-    concerned = evidence.disagreeing
+    concerned = evidence.edges.disagrees
     slight = evidence.largest_difference <= 2 * limits.max_difference
     return slight and bool((evidence.edges.rhat[concerned] <= limits.max_rhat).all())
 
@@ -336,7 +326,7 @@ def _may_be_chance(evidence: _Evidence) -> bool:
 def _disagreement(evidence: _Evidence) -> str:
     """Which chains disagree, on how many edges, with the worst of them."""
     count = evidence.n_disagreeing
-    difference = np.where(evidence.disagreeing, evidence.edges.difference, 0.0)
+    difference = np.where(evidence.edges.disagrees, evidence.edges.difference, 0.0)
     worst = np.argsort(-difference, kind="stable")[: min(count, 3)]
     groups = evidence.groups
     if len(groups) == 2:

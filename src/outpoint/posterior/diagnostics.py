@@ -36,8 +36,9 @@ chains or by that between them, is larger than ``precision``.
 
 With 400 effective draws in all, the means of four chains that have converged still differ by more
 than 0.1 every other time where an edge is as likely as not. A difference up to twice the limit is
-therefore taken for chance where R-hat sees nothing in it and there are so many effective draws: the
-mean is then known to within 0.025, one standard error.
+therefore taken for chance where R-hat sees nothing in it, there are so many effective draws, and it
+is at most five standard errors of the mean of a chain, by what happens in the chains alone: chains
+that stay apart have small errors.
 
 R-hat is undefined for short, constant and negligible series. Their effective sample size is too;
 the error of the mean is 0 for a constant one, and half the range for a negligible one.
@@ -99,6 +100,10 @@ class Limits:
 
 RECOMMENDED_ESS = 400
 
+CHANCE_ERRORS = 5.0
+"""Standard errors of a mean beyond which the largest difference between chains is no chance: means
+of four that are equal differ by more once in two hundred times."""
+
 
 class SeriesDiagnostics(NamedTuple):
     """Numbers for every series; arrays in the shape of the series' trailing dimensions."""
@@ -109,6 +114,7 @@ class SeriesDiagnostics(NamedTuple):
     ess: Floats
     ess_tail: Floats
     difference: Floats
+    disagrees: Booleans
     is_precise: Booleans
     status: NDArray[np.object_]
 
@@ -123,6 +129,7 @@ def diagnose(
     are compared with the variance p (1 - p) of such a draw.
 
     ``difference`` is the largest difference between two chains' means, NaN for a single chain;
+    ``disagrees`` whether it is too large, and more than chance;
     ``is_precise`` whether the mean is known so well that R-hat does not matter.
     """
     limits = limits or Limits()
@@ -163,11 +170,12 @@ def _diagnose_columns(columns: Floats, limits: Limits, long_batches: bool) -> Se
     apart = still & (difference > limits.precision)
     rhat[apart & (n_batches >= MIN_BATCHES)] = np.inf
     is_precise = (error <= limits.precision) & ~apart
+    disagrees = _find_disagreeing(columns, difference, rhat, ess, limits)
     rules = {
         Status.SHORT: np.full(n, n_batches < MIN_BATCHES),
         Status.CONSTANT: spread == 0,
         Status.NEGLIGIBLE: spread <= limits.tolerance,
-        Status.DIFFERS: apart | find_disagreeing(difference, rhat, ess, limits),
+        Status.DIFFERS: apart | disagrees,
         Status.LATE_JUMP: late_jumps(columns).any(axis=1),
         Status.HIGH_RHAT: (rhat > limits.max_rhat) & ~is_precise,
         Status.LOW_ESS: (ess < limits.min_ess) & ~is_precise,
@@ -176,18 +184,32 @@ def _diagnose_columns(columns: Floats, limits: Limits, long_batches: bool) -> Se
     otherwise = Status.OK if n_chains > 1 else Status.SINGLE_CHAIN
     status = np.select(list(rules.values()), [np.array(s.value, object) for s in rules], otherwise)
     return SeriesDiagnostics(
-        chain_means.mean(axis=1), mcse, rhat, ess, ess_tail, difference, is_precise, status
+        chain_means.mean(axis=1),
+        mcse,
+        rhat,
+        ess,
+        ess_tail,
+        difference,
+        disagrees,
+        is_precise,
+        status,
     )
 
 
-def find_disagreeing(difference: Floats, rhat: Floats, ess: Floats, limits: Limits) -> Booleans:
+def _find_disagreeing(
+    columns: Floats, difference: Floats, rhat: Floats, ess: Floats, limits: Limits
+) -> Booleans:
     """Where chains differ by more than the limit, and more than by known chance."""
-    is_chance = (
+    disagrees = difference > limits.max_difference
+    may_be_chance = (
         (difference <= 2 * limits.max_difference)
         & (rhat <= limits.max_rhat)
         & (ess >= RECOMMENDED_ESS)
     )
-    return (difference > limits.max_difference) & ~is_chance
+    for place in np.flatnonzero(disagrees & may_be_chance):
+        error = np.sqrt(np.mean(mean_errors(columns[place]) ** 2))
+        disagrees[place] = difference[place] > CHANCE_ERRORS * error
+    return disagrees
 
 
 def _of_single_draws(chain_means: Floats, error: Floats) -> tuple[Floats, Floats]:
