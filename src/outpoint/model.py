@@ -64,6 +64,7 @@ class Model:
     knowledge: Knowledge
     prior: StructurePrior
     max_parents: int
+    remarks: tuple[str, ...] = ()
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -88,9 +89,10 @@ class Model:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What reading the data had to assume, and what the score makes of their units."""
+        """What reading the data had to assume, what the score makes of their units, and more."""
         data = self.data
-        return (*data.notes, *note_units(self.score, data), *note_few_rows(data))
+        noted = (*data.notes, *note_units(self.score, data), *note_few_rows(data))
+        return (*noted, *self.remarks)
 
     @property
     def record(self) -> dict[str, Any]:

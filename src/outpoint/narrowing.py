@@ -23,7 +23,8 @@ from outpoint.mcmc.samplers.tempered import TemperedChain
 from outpoint.mcmc.trace import spread_edges
 from outpoint.model import Model
 from outpoint.naming import named
-from outpoint.runs import CANDIDATES, HOTTEST, START, STARTS, Progress, ProgressCallback
+from outpoint.pacing import MOST_PILOTS, USUAL_EFFORT, Pace
+from outpoint.runs import CANDIDATES, EFFORT, HOTTEST, START, STARTS, Progress, ProgressCallback
 from outpoint.runs.record import record_chain
 from outpoint.search import default_steps, search_dags
 from outpoint.tables import ScoreTable
@@ -56,7 +57,7 @@ PILOT_STEPS = 128 * SWEEP
 PILOT_HOTTEST = 0.03
 """Where the ladders of pilots end."""
 
-MOST_ROUNDS = 5
+MOST_ROUNDS = MOST_PILOTS
 """Pilots at most."""
 
 WORTH_IT = 0.02
@@ -77,6 +78,7 @@ class Narrowed(NamedTuple):
 
     ``starts`` are good DAGs for replicas to begin at, found independently, the best one first;
     ``start`` is where the first chain of a run that is continued began: it needs no ``best``.
+    ``effort`` are the share of the usual searching and the number of pilots.
     """
 
     table: ScoreTable
@@ -84,6 +86,7 @@ class Narrowed(NamedTuple):
     hottest: float
     starts: Codes | None = None
     start: Codes | None = None
+    effort: tuple[float, float] = USUAL_EFFORT
 
 
 def narrow(
@@ -95,13 +98,16 @@ def narrow(
     saved: Mapping[str, NDArray[Any]] | None = None,
     families: Families | None = None,
     report: ProgressCallback = lambda progress: None,
+    pace: Pace | None = None,
 ) -> tuple[Narrowed, Families]:
     """Choose candidates, ``n_candidates`` for each node, beginning with ``given`` if there are any.
 
     What a run that is continued has chosen when it began is taken from ``saved``: a search or a
     pilot need not end in the same place on another machine. ``families`` may have been scored
-    before; they are returned with the choice.
+    before; they are returned with the choice. ``pace`` says how much searching there is time for,
+    and how many pilots.
     """
+    pace = pace or Pace()
     n = model.data.n_nodes
     lists = None if given is None else _check_given(model.data.names, given)
     n_candidates = _check_number(model, n_candidates, lists)
@@ -119,33 +125,44 @@ def narrow(
         table = stage.assemble(saved[CANDIDATES].copy())
         starts = saved[STARTS] if len(saved[STARTS]) else None
         chosen = Narrowed(
-            table, model.prior.required, float(saved[HOTTEST][0]), starts, saved[START]
+            table,
+            model.prior.required,
+            float(saved[HOTTEST][0]),
+            starts,
+            saved[START],
+            tuple(saved[EFFORT].tolist()),
         )
         return chosen, families
     candidates = stage.choose() if lists is None else lists
     table = stage.assemble(candidates, only_winners=not is_complete)
     report(Progress("searching for good DAGs", 0.0))
-    required, n_steps = model.prior.required, default_steps(n)
+    required, n_steps = model.prior.required, _search_steps(table, model, seed, pace)
     searched, powers = _search(table, required, seed, SEARCH_RUNS, n_steps)
     if table.is_complete:
-        return Narrowed(table, searched[0], 0.0), families
+        return Narrowed(table, searched[0], 0.0, effort=pace.effort), families
     quick, _ = _search(table, required, seed + 1, QUICK_RUNS, n_steps // QUICKER, powers)
     near = np.mean([dag | dag.T for dag in searched + quick], axis=0)
     table = stage.assemble(stage.choose(near) if lists is None else lists)
     dags = searched[:1] + quick
     use = np.zeros_like(near)
+    pace.plan_pilots(PILOT_WARMUP + PILOT_STEPS, lambda: _try_pilot(table, dags, model, seed))
+    begun = pace.seconds
     for round_number in range(MOST_ROUNDS):
         report(Progress("trying candidate parents", round_number / MOST_ROUNDS))
-        pilot = _run_pilot(table, dags, model, seed + round_number)
+        pilot = _run_pilot(table, dags, model, seed + round_number, min(1.0, pace.pilots))
         if pilot.outside.max() < WORTH_IT or round_number == MOST_ROUNDS - 1:
             break
+        if not pace.allows_pilot(round_number + 1, pace.seconds - begun):
+            break
+        begun = pace.seconds
         use = np.maximum(use, pilot.edges + TURNED * pilot.edges.T)
         kept = np.maximum(
             near, STAYING * spread_edges(np.ones(table.candidates.shape), table.candidates)
         )
         table = stage.assemble(stage.choose(np.where(use >= WORTH_IT, 1.0 + use, kept)))
     best = table.fitted(dags[0])
-    return Narrowed(table, best, pilot.hottest, _codes(table, dags)), families
+    found = Narrowed(table, best, pilot.hottest, _codes(table, dags), effort=pace.effort)
+    return found, families
 
 
 class _Stage:
@@ -235,6 +252,21 @@ def _search(
     return possible or [required], found.powers
 
 
+def _search_steps(table: ScoreTable, model: Model, seed: int, pace: Pace) -> int:
+    """Steps of an annealing run, fewer than usual if the time is short."""
+    n_steps = default_steps(model.data.n_nodes)
+    required = model.prior.required
+    n_tried = n_steps // QUICKER
+    runs = SEARCH_RUNS + (0 if table.is_complete else QUICK_RUNS / QUICKER)
+
+    def try_part() -> float:
+        _search(table, required, seed, SEARCH_RUNS, n_tried, np.ones(1))
+        return float(SEARCH_RUNS * n_tried)
+
+    pace.plan_searches(runs * n_steps, try_part)
+    return max(QUICKER, int(pace.search_effort * n_steps))
+
+
 def _codes(table: ScoreTable, dags: list[Adjacency]) -> Codes:
     """The parent sets of these DAGs; searches over other candidates may know larger sets."""
     return np.array([table.codes_of(table.fitted(dag)) for dag in dags])
@@ -248,12 +280,12 @@ class _Pilot(NamedTuple):
     hottest: float
 
 
-def _run_pilot(table: ScoreTable, dags: list[Adjacency], model: Model, seed: int) -> _Pilot:
-    """Short chains that begin at these DAGs; the larger of two probabilities counts."""
-    view = view_table(table)
-    n = table.n_nodes
+def _pilot_settings(
+    table: ScoreTable, dags: list[Adjacency], model: Model, seed: int, n_warmup: int, n_steps: int
+) -> Settings:
+    """Chains that begin at these DAGs."""
     starts = _codes(table, dags)
-    settings = Settings(
+    return Settings(
         method="mcmc",
         start=starts[0],
         starts=starts,
@@ -261,11 +293,37 @@ def _run_pilot(table: ScoreTable, dags: list[Adjacency], model: Model, seed: int
         hottest=PILOT_HOTTEST,
         n_chains=PILOT_CHAINS,
         seed=seed,
-        n_warmup=PILOT_WARMUP,
+        n_warmup=n_warmup,
         n_draws=SWEEP,
-        thin=PILOT_STEPS,
+        thin=n_steps,
         edge_thin=SWEEP,
     )
+
+
+def _try_pilot(table: ScoreTable, dags: list[Adjacency], model: Model, seed: int) -> float:
+    """The first steps of a pilot, which show how long one takes; says how many they are."""
+    settings = _pilot_settings(table, dags, model, seed, SWEEP, SWEEP)
+    view = view_table(table)
+
+    def work(begin: int, end: int) -> None:
+        for index in range(begin, end):
+            make_chain(view, settings, index).advance(2 * SWEEP)
+
+    run_chunked(work, PILOT_CHAINS)
+    return 2.0 * SWEEP
+
+
+def _run_pilot(
+    table: ScoreTable, dags: list[Adjacency], model: Model, seed: int, share: float
+) -> _Pilot:
+    """Short chains that begin at these DAGs; the larger of two probabilities counts.
+
+    They take a ``share`` of the usual steps.
+    """
+    view = view_table(table)
+    n = table.n_nodes
+    n_warmup, n_steps = (int(share * n) // SWEEP * SWEEP for n in (PILOT_WARMUP, PILOT_STEPS))
+    settings = _pilot_settings(table, dags, model, seed, n_warmup, n_steps)
     inside = np.zeros((PILOT_CHAINS, *table.candidates.shape))
     outside = np.zeros((PILOT_CHAINS, n, n))
     hottest = np.zeros(PILOT_CHAINS)
@@ -274,7 +332,7 @@ def _run_pilot(table: ScoreTable, dags: list[Adjacency], model: Model, seed: int
         for index in range(begin, end):
             chain = make_chain(view, settings, index)
             assert isinstance(chain, TemperedChain)
-            chain.advance(PILOT_WARMUP + PILOT_STEPS)
+            chain.advance(n_warmup + n_steps)
             record = record_chain(chain, chain.take_draws())
             inside[index], outside[index] = record.edges, record.outside_edges
             rungs = chain.ladder

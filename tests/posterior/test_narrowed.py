@@ -67,6 +67,7 @@ def record_of(codes: np.ndarray, n_batches: int) -> ChainRecord:
         round_trips=50,
         hot_log_weight=0.0,
         hot_spread=0.0,
+        hot_batches=np.zeros(0),
         n_steps=len(codes),
         thin=1,
     )

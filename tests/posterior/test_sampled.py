@@ -58,6 +58,7 @@ def record_of(dags: list[op.Dag]) -> ChainRecord:
         round_trips=50,
         hot_log_weight=0.0,
         hot_spread=0.0,
+        hot_batches=np.zeros(0),
         n_steps=len(dags),
         thin=1,
     )

@@ -3,16 +3,21 @@
 from outpoint.exact.best import find_best, find_optima
 from outpoint.exact.engine import ExactSolution, log_sum_of_dags, solve
 from outpoint.exact.feasibility import (
+    MAX_TOLD_NODES,
+    describe_cost,
     estimate_best_memory,
     estimate_memory,
     is_best_quick,
     is_quick,
     require_best_feasible,
     require_feasible,
+    require_in_time,
 )
 
 __all__ = [
+    "MAX_TOLD_NODES",
     "ExactSolution",
+    "describe_cost",
     "estimate_best_memory",
     "estimate_memory",
     "find_best",
@@ -22,5 +27,6 @@ __all__ = [
     "log_sum_of_dags",
     "require_best_feasible",
     "require_feasible",
+    "require_in_time",
     "solve",
 ]

@@ -18,9 +18,9 @@ The status of a series is the first of these that holds:
 short         fewer than 4 batches: only the mean is known
 constant      one single value in all chains and batches
 negligible    all values lie within ``tolerance`` of each other
-differs       chains differ by more than ``max_difference`` in their means, or each chain stays
-              within ``tolerance`` of a value of its own and these values differ by more than
-              ``precision`` (then R-hat is infinite)
+differs       chains differ by more than ``max_difference`` in their means and it is not known to
+              be chance, or each chain stays within ``tolerance`` of a value of its own and these
+              values differ by more than ``precision`` (then R-hat is infinite)
 late jump     at its end (the last 64th, 32nd or 16th) the mean of a chain is more than a half
               beyond that of any earlier stretch of the same length in any chain
 high rhat     R-hat above ``max_rhat``, and the mean is not known to within ``precision``
@@ -33,6 +33,12 @@ An edge that is hardly ever there, in rare bursts, has a high R-hat and few effe
 after its probability is known to be 0.01 give or take 0.002. R-hat and effective draws are
 therefore held against a run only where the standard error of the mean, by the spread within the
 chains or by that between them, is larger than ``precision``.
+
+With 400 effective draws in all, the means of four chains that have converged still differ by more
+than 0.1 every other time where an edge is as likely as not. A difference up to twice the limit is
+therefore taken for chance where R-hat sees nothing in it, there are so many effective draws, and it
+is at most five standard errors of the mean of a chain, by what happens in the chains alone: chains
+that stay apart have small errors.
 
 R-hat is undefined for short, constant and negligible series. Their effective sample size is too;
 the error of the mean is 0 for a constant one, and half the range for a negligible one.
@@ -97,6 +103,10 @@ class Limits:
 
 RECOMMENDED_ESS = 400
 
+CHANCE_ERRORS = 5.0
+"""Standard errors of a mean beyond which the largest difference between chains is no chance: means
+of four that are equal differ by more once in two hundred times."""
+
 
 class SeriesDiagnostics(NamedTuple):
     """Numbers for every series; arrays in the shape of the series' trailing dimensions."""
@@ -107,6 +117,7 @@ class SeriesDiagnostics(NamedTuple):
     ess: Floats
     ess_tail: Floats
     difference: Floats
+    disagrees: Booleans
     is_precise: Booleans
     status: NDArray[np.object_]
 
@@ -121,6 +132,7 @@ def diagnose(
     are compared with the variance p (1 - p) of such a draw.
 
     ``difference`` is the largest difference between two chains' means, NaN for a single chain;
+    ``disagrees`` whether it is too large, and more than chance;
     ``is_precise`` whether the mean is known so well that R-hat does not matter.
     """
     limits = limits or Limits()
@@ -161,11 +173,12 @@ def _diagnose_columns(columns: Floats, limits: Limits, long_batches: bool) -> Se
     apart = still & (difference > limits.precision)
     rhat[apart & (n_batches >= MIN_BATCHES)] = np.inf
     is_precise = (error <= limits.precision) & ~apart
+    disagrees = _find_disagreeing(columns, difference, rhat, ess, limits)
     rules = {
         Status.SHORT: np.full(n, n_batches < MIN_BATCHES),
         Status.CONSTANT: spread == 0,
         Status.NEGLIGIBLE: spread <= limits.tolerance,
-        Status.DIFFERS: apart | (difference > limits.max_difference),
+        Status.DIFFERS: apart | disagrees,
         Status.LATE_JUMP: late_jumps(columns).any(axis=1),
         Status.HIGH_RHAT: (rhat > limits.max_rhat) & ~is_precise,
         Status.LOW_ESS: (ess < limits.min_ess) & ~is_precise,
@@ -174,8 +187,32 @@ def _diagnose_columns(columns: Floats, limits: Limits, long_batches: bool) -> Se
     otherwise = Status.OK if n_chains > 1 else Status.SINGLE_CHAIN
     status = np.select(list(rules.values()), [np.array(s.value, object) for s in rules], otherwise)
     return SeriesDiagnostics(
-        chain_means.mean(axis=1), mcse, rhat, ess, ess_tail, difference, is_precise, status
+        chain_means.mean(axis=1),
+        mcse,
+        rhat,
+        ess,
+        ess_tail,
+        difference,
+        disagrees,
+        is_precise,
+        status,
     )
+
+
+def _find_disagreeing(
+    columns: Floats, difference: Floats, rhat: Floats, ess: Floats, limits: Limits
+) -> Booleans:
+    """Where chains differ by more than the limit, and more than by known chance."""
+    disagrees = difference > limits.max_difference
+    may_be_chance = (
+        (difference <= 2 * limits.max_difference)
+        & (rhat <= limits.max_rhat)
+        & (ess >= RECOMMENDED_ESS)
+    )
+    for place in np.flatnonzero(disagrees & may_be_chance):
+        error = np.sqrt(np.mean(mean_errors(columns[place]) ** 2))
+        disagrees[place] = difference[place] > CHANCE_ERRORS * error
+    return disagrees
 
 
 def _of_single_draws(chain_means: Floats, error: Floats) -> tuple[Floats, Floats]:
@@ -315,6 +352,15 @@ def _effective_draws(columns: Floats) -> Floats:
     at_end = np.where(pairs[np.arange(n), end] < 0, np.maximum(at_end, 0.0), at_end)
     tau = -1.0 + 2.0 * falling.sum(axis=1) + at_end
     return np.where(varies, size / np.maximum(tau, 1.0 / np.log10(size)), float(size))
+
+
+def mean_errors(series: Floats) -> Floats:
+    """Standard error of the mean of each chain, from its batches (chain, batch) alone.
+
+    A chain that drifts has few effective draws, and a large error.
+    """
+    each = _split(series[:, None, :])
+    return series.std(axis=1, ddof=1) / np.sqrt(_effective_draws(each))
 
 
 def quick_rhat(log_scores: ArrayLike) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import Context
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,10 +13,11 @@ from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.data.wording import enumerate_items
+from outpoint.exact import MAX_TOLD_NODES, describe_cost
 from outpoint.graphs import Dag
 from outpoint.graphs.blocks import add_ancestors
 from outpoint.mcmc.trace import spread_edges
-from outpoint.naming import named
+from outpoint.naming import named, option
 from outpoint.posterior.assessment import assess_records, last_batches, outside_pairs
 from outpoint.posterior.convergence import Assessment
 from outpoint.posterior.diagnostics import MIN_BATCHES, Status, with_rare_events
@@ -24,6 +26,7 @@ from outpoint.posterior.estimates import Estimate, estimate_from_batches, relati
 from outpoint.posterior.features import Adjacent, Edge, Feature, FeatureFunction, Not
 from outpoint.posterior.info import RunInfo
 from outpoint.posterior.posterior import Posterior
+from outpoint.processors import n_threads
 from outpoint.runs import ChainRecord
 from outpoint.tables.parent_sets import Codes, ParentSets
 
@@ -37,6 +40,9 @@ BLOCK = 512
 
 POOR_SHARE = 0.5
 """Share of draws with an outside set from which on the candidates of a node were poor."""
+
+MAX_QUICK_NODES = 20
+"""Up to so many nodes nobody needs to be told that the exact posterior can be had."""
 
 FULL_SHARE = 0.5
 """Share of draws with as many parents as there may be from which on the limit is mentioned."""
@@ -139,7 +145,7 @@ class SampledPosterior(Posterior):
         verdict = self.assessment.verdict
         if not self.is_complete:
             verdict = f"interrupted after {self.steps_per_chain:,} steps per chain; {verdict}"
-        return verdict + self._on_candidates() + self._on_limit()
+        return verdict + self._on_candidates() + self._on_limit() + self._on_exact()
 
     @property
     def outside_shares(self) -> pd.Series | None:
@@ -211,6 +217,14 @@ class SampledPosterior(Posterior):
             f"{'parent' if limit == 1 else 'parents'}, as many as {named('max_parents')} allows: "
             "a larger limit may give other answers."
         )
+
+    def _on_exact(self) -> str:
+        """What the verdict says about the exact posterior, where one can still be had."""
+        n = len(self.names)
+        if not MAX_QUICK_NODES < n <= MAX_TOLD_NODES:
+            return ""
+        cost = describe_cost(n, Context().run(n_threads))  # of the machine, whatever this run used
+        return f" An exact run would take {cost} here ({option('method', 'exact')})."
 
     @cached_property
     def assessment(self) -> Assessment:

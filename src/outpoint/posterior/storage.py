@@ -33,6 +33,7 @@ from outpoint.posterior.fields import (
     OUTSIDE_FIELDS,
     RECORD_FIELDS,
     RECORD_SCALARS,
+    SINCE_BATCHES,
     SOLUTION_FIELDS,
 )
 from outpoint.posterior.info import RunInfo
@@ -146,6 +147,9 @@ def _check_format(content: Content, place: Path) -> None:
         raise DataError(f"{place} has format {number} of another version of outpoint.")
 
 
+TRIMMED = (("draw",), ("batch",), ("outside_batch",), ("hot_batch",))
+"""Dimensions of which all chains have the last ones that the shortest chain has."""
+
 Parts = tuple[dict[str, Any], dict[str, str], dict[str, float]]
 """Arrays, texts and numbers of a file."""
 
@@ -168,7 +172,7 @@ def _sampled_parts(posterior: SampledPosterior) -> Parts:
     for name, field in RECORD_FIELDS.items():
         dimensions = field.dimensions
         values = own.get(name) or [np.asarray(getattr(record, name)) for record in records]
-        if dimensions[1:2] in (("draw",), ("batch",), ("outside_batch",)):
+        if dimensions[1:2] in TRIMMED:
             least = min(len(value) for value in values)
             values = [value[len(value) - least :] for value in values]
         arrays[name] = (dimensions, _stacked(values))
@@ -194,7 +198,10 @@ def _sampled(info: RunInfo, names: tuple[str, ...], content: Content) -> Sampled
     require(info.method in SAMPLERS, f"there is no sampler {info.method!r}")
     moves = checks.checked_moves(content.text("moves"))
     content.sizes["move"] = len(moves)
-    arrays = content.read({**RECORD_FIELDS, **CANDIDATES, **OUTSIDE_FIELDS}, made=MADE)
+    absent = [name for name in SINCE_BATCHES if name not in content]
+    fields = {name: field for name, field in RECORD_FIELDS.items() if name not in absent}
+    arrays = content.read({**fields, **CANDIDATES, **OUTSIDE_FIELDS}, made=MADE)
+    arrays |= {name: np.zeros((content.sizes["chain"], 0)) for name in absent}
     sets = ParentSets(arrays.pop("candidates"), arrays.pop("outside_members"))
     pairs = arrays.pop("outside_pairs")
     _check_records(arrays, pairs, sets, content.sizes)
