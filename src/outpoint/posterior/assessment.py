@@ -94,7 +94,7 @@ class HotEnd:
 
 
 def _crossing(records: Sequence[ChainRecord]) -> Crossing:
-    batches = _last_batches([record.hot_batches for record in records])
+    batches = last_batches([record.hot_batches for record in records])
     if not batches.shape[1]:  # files of earlier versions know the means alone
         batches = np.array([[record.hot_log_weight] for record in records])
     end = HotEnd(batches, max(record.hot_spread for record in records))
