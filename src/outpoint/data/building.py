@@ -132,7 +132,10 @@ class _Door:
             share = column.missing.mean()
             if share > MOST_MISSING:
                 return ColumnProblem("sparse", column.name, f"{share:.0%}")
-        return find_unsuitable(present) or column
+        problem = find_unsuitable(present)
+        if problem is not None and column.doubt is not None and column.doubt.kind == "text":
+            return column.doubt
+        return problem or column
 
     def set_aside(self, problems: Sequence[ColumnProblem]) -> None:
         """Leave columns out, and say so."""
