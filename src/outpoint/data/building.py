@@ -124,8 +124,8 @@ class _Door:
         if asked == "ordinal":
             return order_levels(column, self.reading.orders[column.name])
         if asked == "continuous":
-            problem = as_continuous(present)
-            return problem if isinstance(problem, ColumnProblem) else _as_numbers(column)
+            found = as_continuous(present)
+            return found if isinstance(found, ColumnProblem) else _as_numbers(column)
         if asked is not None or self.keep:
             return column
         if self.reading.missing == "auto" and not self.reading.strict:
