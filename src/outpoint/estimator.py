@@ -206,13 +206,13 @@ class OutpointLearner:
         return hasattr(self, FITTED)
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn may expect: tables of numbers or categories, no target, no blanks."""
+        """What scikit-learn may expect: tables of numbers or categories, blanks too, no target."""
         from sklearn.utils import InputTags, Tags, TargetTags
 
         return Tags(
             estimator_type=None,
             target_tags=TargetTags(required=False),
-            input_tags=InputTags(categorical=True, string=True),
+            input_tags=InputTags(allow_nan=True, categorical=True, string=True),
         )
 
     def __repr__(self) -> str:
