@@ -367,7 +367,11 @@ def test_log_score_refuses() -> None:
     with pytest.raises(op.GraphError, match="not the columns of the data"):
         op.log_score(FRAME, op.Dag.empty(["a", "b", "c", "x"]))
     with pytest.raises(op.GraphError, match="not the columns of the data"):
-        op.log_score(FRAME, op.Dag.empty(["a", "b", "c"]))
+        op.log_score(FRAME, op.Dag.empty(["a", "b", "c"]), op.CustomScore(lambda child, parents: 0))
+    with pytest.raises(op.GraphError, match="not the columns of the data"):
+        op.log_score(FRAME, op.Dag.empty(["a", "b", "c"]), columns=NAMES)
+    with pytest.raises(op.OptionError, match="drop names 'z'"):
+        op.log_score(FRAME, op.Dag.empty(NAMES), drop=["z"])
     with pytest.raises(op.OptionError, match="unknown score"):
         op.log_score(FRAME, op.Dag.empty(NAMES), "aic")
     with pytest.raises(op.DataError, match="constant"):
@@ -375,6 +379,33 @@ def test_log_score_refuses() -> None:
     assert np.isfinite(
         op.log_score(FRAME.assign(a=1.0), op.Dag.empty(NAMES), allow_degenerate=True)
     )
+
+
+def test_log_score_reads_the_columns_of_the_dag() -> None:
+    """Others are not looked at, and none of these is left out, whatever the door would do."""
+    dag = op.Dag.from_edges(["a", "b", "c"], [("a", "c")])
+    expected = op.log_score(FRAME[["a", "b", "c"]], dag)
+    holes = FRAME.assign(d=np.nan, e=[f"k{i}" for i in range(len(FRAME))])
+    assert op.log_score(holes, dag) == expected
+    counting = FRAME.assign(id=np.arange(len(FRAME)))
+    assert "id" not in op.learn(counting).names
+    with_id = op.Dag.from_edges([*NAMES, "id"], [("a", "id")])
+    found = op.log_score(counting, with_id)
+    assert found == op.log_score(counting, with_id, continuous=["id"])
+    assert found != op.log_score(counting, op.Dag.empty([*NAMES, "id"]))
+
+
+def test_a_score_of_ones_own_sees_all_columns(tmp_path: Path) -> None:
+    table = FRAME.assign(id=np.arange(len(FRAME)), one=1.0)
+    every = [*FRAME.columns, "id", "one"]
+    seen = set()
+    custom = op.CustomScore(lambda child, parents: seen.add(child) or 0.0, by_name=True)
+    assert op.learn(table, custom, max_parents=1).names == tuple(every)
+    assert seen == set(every)
+    assert op.log_score(table, op.Dag.empty(every), custom, structure_prior="uniform") == 0.0
+    op.write_jkl(tmp_path / "s.jkl", op.load_dataset(table, keep=True), custom, max_parents=1)
+    assert op.learn(table, str(tmp_path / "s.jkl")).names == tuple(every)
+    op.log_score(table, op.Dag.empty(every), str(tmp_path / "s.jkl"))
 
 
 # Options

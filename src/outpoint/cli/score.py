@@ -33,7 +33,7 @@ def score(
     from outpoint.amounts import count_of
     from outpoint.cli.inputs import read_graph
     from outpoint.cli.output import print_json
-    from outpoint.cli.summary import describe_data, make_console, print_line
+    from outpoint.cli.summary import make_console, print_data, print_line
     from outpoint.graphs import Dag
     from outpoint.learning import log_score
     from outpoint.registry import score_title
@@ -60,7 +60,7 @@ def score(
         typer.echo(f"{found!r}")
     else:
         console = make_console()
-        print_line(console, "Data", describe_data(dataset, chosen))
+        print_data(console, dataset, chosen)
         size = f"{count_of(dag.n_nodes, 'node')}, {count_of(dag.n_edges, 'edge')}"
         print_line(console, "Graph", f"{graph}: {size}")
         name, prior = score_title(chosen.name), modelled["structure_prior"]

@@ -124,15 +124,18 @@ class _Door:
         if asked == "ordinal":
             return order_levels(column, self.reading.orders[column.name])
         if asked == "continuous":
-            problem = as_continuous(present)
-            return problem if isinstance(problem, ColumnProblem) else _as_numbers(column)
+            found = as_continuous(present)
+            return found if isinstance(found, ColumnProblem) else _as_numbers(column)
         if asked is not None or self.keep:
             return column
         if self.reading.missing == "auto" and not self.reading.strict:
             share = column.missing.mean()
             if share > MOST_MISSING:
                 return ColumnProblem("sparse", column.name, f"{share:.0%}")
-        return find_unsuitable(present) or column
+        problem = find_unsuitable(present)
+        if problem is not None and column.doubt is not None and column.doubt.kind == "text":
+            return column.doubt
+        return problem or column
 
     def set_aside(self, problems: Sequence[ColumnProblem]) -> None:
         """Leave columns out, and say so."""

@@ -112,7 +112,7 @@ def describe_dropped(
     where = f", in {counts}" if missing else ""
     return (
         f"{rows} of {len(kept)} had missing values{where}, and "
-        f"{'was' if n_dropped == 1 else 'were'} dropped; refuse them with "
+        f"{'was' if n_dropped == 1 else 'were'} dropped; refuse such rows with "
         f"{option('missing', 'refuse')}"
     )
 

@@ -80,12 +80,13 @@ def _judge_levels(column: Column, levels: tuple[str, ...]) -> ColumnProblem | No
     is_prose = np.mean([len(level.split()) for level in observed]) >= _WORDS_OF_PROSE
     if not column.declared and all(is_date(level) for level in observed):
         return ColumnProblem("date", column.name, example)
+    is_free = not column.declared and len(observed) > FEW_LEVELS
+    if is_free and all(is_quantity(level) for level in observed):
+        return ColumnProblem("quantity", column.name, example)
     if len(observed) == n_rows and n_rows > 2:
         return ColumnProblem("prose" if is_prose else "identifier", column.name, example)
-    if column.declared or len(observed) <= FEW_LEVELS:
+    if not is_free:
         return None
-    if all(is_quantity(level) for level in observed):
-        return ColumnProblem("quantity", column.name, example)
     if is_prose and 2 * len(observed) > n_rows:
         return ColumnProblem("prose", column.name, example)
     if _UNIT_NAME.fullmatch(column.name.strip()) and n_rows < ROWS_PER_SUBJECT * len(observed):
