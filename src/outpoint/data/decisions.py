@@ -72,8 +72,6 @@ def _ways_to_keep(kind: ProblemKind, problems: Sequence[ColumnProblem]) -> list[
         return [option("allow_degenerate", True)]
     if kind == "sparse":
         return [option("missing", "drop")]
-    if kind == "sparse":
-        return [option("missing", "drop")]
     numbers = [one.name for one in problems if one.is_number]
     texts = [one.name for one in problems if not one.is_number]
     ways = {"continuous": numbers, "categorical": texts}
