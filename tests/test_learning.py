@@ -220,11 +220,22 @@ def test_known_answers_for_boston() -> None:
 
 
 def test_the_default_prior_is_fair_everywhere() -> None:
-    from outpoint.cli.options import DEFAULT_MODEL
+    learned = op.learn(FRAME, seed=1)
+    assert learned.info.structure_prior == "fair"
+    found = op.find_map(FRAME, seed=1)
+    assert found.info.structure_prior == "fair"
+    estimated = op.OutpointLearner(seed=1).fit(FRAME).posterior_
+    assert estimated.info.structure_prior == "fair"
+    fair = op.log_score(FRAME, learned.map_dag, structure_prior="fair")
+    assert op.log_score(FRAME, learned.map_dag) == fair == pytest.approx(learned.map_log_score)
+    assert fair != op.log_score(FRAME, learned.map_dag, structure_prior="uniform")
 
-    for function in (op.learn, op.find_map, op.log_score, op.OutpointLearner):
-        assert signature(function).parameters["structure_prior"].default == "fair", function
-    assert DEFAULT_MODEL["structure_prior"] == "fair"
+
+@pytest.mark.parametrize("score", [op.CustomScore(lambda child, parents: 1.0), "bic"])
+def test_scores_that_are_complete_have_no_prior_of_ours(score: Any) -> None:
+    assert op.learn(FRAME, score, seed=1).info.structure_prior == "uniform"
+    asked = op.learn(FRAME, score, seed=1, structure_prior="fair")
+    assert asked.info.structure_prior == "fair"
 
 
 def expected_edges(n: int, n_obs: int, **options: Any) -> float:

@@ -79,7 +79,7 @@ class OutpointLearner:
         start: Start | None = None,
         n_candidates: int | None = None,
         candidates: Mapping[str, Sequence[str]] | None = None,
-        structure_prior: str = "fair",
+        structure_prior: str | None = None,
         knowledge: Knowledge | str | Path | None = None,
         edge_prior: GivenEdgePrior | None = None,
         forbidden: Iterable[tuple[str, str]] = (),

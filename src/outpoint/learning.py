@@ -50,6 +50,7 @@ from outpoint.scores import (
     build_prior,
     reading_for,
     resolve_knowledge,
+    resolve_prior,
     resolve_score,
 )
 from outpoint.showing import GivenProgress, shown
@@ -85,7 +86,7 @@ def learn(
     candidates: Mapping[str, Sequence[str]] | None = None,
     search_effort: float | None = None,
     pilots: float | None = None,
-    structure_prior: str = "fair",
+    structure_prior: str | None = None,
     knowledge: Knowledge | str | Path | None = None,
     edge_prior: GivenEdgePrior | None = None,
     forbidden: Iterable[tuple[str, str]] = (),
@@ -177,9 +178,10 @@ def learn(
         chains try them, one after the other (at most 5; below 1, a shorter one). All of it by
         default; where ``time`` is short, what there is time for, which the run records.
     structure_prior
-        ``"fair"``: the same weight for each number of parents of a node; or ``"uniform"``: the
-        same weight for each DAG, as in the paper. Most DAGs have many edges, so that the uniform
-        prior expects many edges, the more the more variables there are.
+        ``"fair"``, the default: the same weight for each number of parents of a node; or
+        ``"uniform"``: the same weight for each DAG, as in the paper. Most DAGs have many edges, so
+        that the uniform prior expects many edges, the more the more variables there are. BIC and
+        scores of your own are complete without a prior; their default is ``"uniform"``.
     knowledge
         A :class:`Knowledge`, or the path of a TOML or CSV file with one. The five options below
         say the same one by one and are combined with it; contradictions are refused.
@@ -423,7 +425,7 @@ def log_score(
     dag: Dag,
     score: Score = "auto",
     *,
-    structure_prior: str = "fair",
+    structure_prior: str | None = None,
     knowledge: Knowledge | str | Path | None = None,
     edge_prior: GivenEdgePrior | None = None,
     forbidden: Iterable[tuple[str, str]] = (),
@@ -462,7 +464,7 @@ def log_score(
     scorer = bind_score(chosen, dataset, allow_degenerate=allow_degenerate)
     prior = build_prior(
         dataset.names,
-        structure_prior=structure_prior,
+        structure_prior=resolve_prior(structure_prior, chosen),
         knowledge=resolve_knowledge(
             knowledge,
             edge_prior=edge_prior,

@@ -27,6 +27,7 @@ from outpoint.scores import (
     note_units,
     reading_for,
     refuse_unobserved,
+    resolve_prior,
     resolve_score,
 )
 from outpoint.tables import ScoreTable, build_table, check_max_parents
@@ -148,7 +149,7 @@ def prepare(
     *,
     score: Score,
     max_parents: int | None,
-    structure_prior: str,
+    structure_prior: str | None,
     knowledge: Knowledge,
     allow_degenerate: bool,
     reading: Mapping[str, Any] = MappingProxyType({}),
@@ -160,12 +161,13 @@ def prepare(
     chosen = resolve_score(score, dataset)
     scorer = bind_score(chosen, dataset, allow_degenerate=allow_degenerate)
     limit = check_max_parents(dataset.n_nodes, max_parents, scorer.affordable, n_candidates)
+    chosen_prior = resolve_prior(structure_prior, chosen)
     known = knowledge.bind(dataset.names)
     prior = build_prior(
-        dataset.names, structure_prior=structure_prior, knowledge=known, max_parents=limit
+        dataset.names, structure_prior=chosen_prior, knowledge=known, max_parents=limit
     )
     refuse_unobserved(dataset, prior, allow_degenerate=allow_degenerate)
-    return Model(dataset, chosen, scorer, structure_prior, known, prior, limit)
+    return Model(dataset, chosen, scorer, chosen_prior, known, prior, limit)
 
 
 def _write_score(score: LocalScore) -> str:

@@ -105,11 +105,12 @@ AllowDegenerate = Annotated[
     ),
 ]
 Prior = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="NAME",
-        help="fair: equal weight for each number of parents; or uniform: equal weight for each "
-        "DAG, as in the paper, which favours many edges.",
+        help="fair (default): equal weight for each number of parents; or uniform (default with "
+        "bic and .jkl files): equal weight for each DAG, as in the paper, which favours many "
+        "edges.",
         rich_help_panel=KNOWLEDGE,
     ),
 ]
@@ -240,7 +241,7 @@ MODEL_OPTIONS = Group(
         "raw_units": (RawUnits, False),
         "equivalent_sample_size": (EquivalentSampleSize, None),
         "allow_degenerate": (AllowDegenerate, False),
-        "structure_prior": (Prior, "fair"),
+        "structure_prior": (Prior, None),
         "knowledge": (KnowledgeFile, None),
         "edge_prior": (EdgePrior, None),
         "forbid": (Forbid, None),

@@ -37,6 +37,7 @@ def score(
     from outpoint.graphs import Dag
     from outpoint.learning import log_score
     from outpoint.registry import score_title
+    from outpoint.scores import resolve_prior
 
     dataset = reading.load(data, model)
     dag = read_graph(graph, dataset.names)
@@ -63,7 +64,7 @@ def score(
         print_data(console, dataset, chosen)
         size = f"{count_of(dag.n_nodes, 'node')}, {count_of(dag.n_edges, 'edge')}"
         print_line(console, "Graph", f"{graph}: {size}")
-        name, prior = score_title(chosen.name), modelled["structure_prior"]
+        name, prior = score_title(chosen.name), resolve_prior(modelled["structure_prior"], chosen)
         excluded = ": the knowledge excludes this DAG" if found == -math.inf else ""
         print_line(console, "Score", f"{name}, {prior} prior, log score {found:.4f}{excluded}")
         print_line(
