@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from inspect import signature
 from itertools import permutations
 from math import comb, e, log, sqrt
 from pathlib import Path
