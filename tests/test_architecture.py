@@ -46,6 +46,7 @@ RANK = {
     "resumption": 9.5,
     "learning": 10,
     "map_finding": 9,
+    "scoring": 9,
     "estimator": 11,
     "report": 12,
     "__init__": 12.5,  # the public names

@@ -163,7 +163,7 @@ def test_custom_score_by_name_and_by_number() -> None:
     def by_name(child: str, parents: tuple[str, ...]) -> float:
         return by_number(NAMES.index(child), tuple(NAMES.index(name) for name in parents))
 
-    built_in = op.learn(FRAME)
+    built_in = op.learn(FRAME, structure_prior="uniform")
     for custom in (op.CustomScore(by_number), op.CustomScore(by_name, by_name=True)):
         posterior = op.learn(FRAME, custom)
         assert posterior.info.score == "custom"
@@ -510,10 +510,15 @@ def test_too_many_variables_for_exact() -> None:
 
 @pytest.mark.parametrize("column", [1.0, FRAME["b"]], ids=["constant", "identical"])
 def test_degenerate_columns_need_consent(column: Any) -> None:
-    frame = FRAME.assign(c=column)
+    frame = FRAME.drop(columns="c").assign(c=column)
     with pytest.raises(op.DataError, match=r"constant|identical"):
-        op.learn(frame)
-    assert np.isfinite(op.learn(frame, allow_degenerate=True).log_evidence)
+        op.learn(frame, strict=True)
+    left = op.learn(frame)
+    assert left.names == tuple(name for name in frame.columns if name != "c")
+    assert "left out 'c'" in left.info.notes[0]
+    kept = op.learn(frame, allow_degenerate=True)
+    assert kept.names == tuple(frame.columns)
+    assert np.isfinite(kept.log_evidence)
 
 
 def test_too_little_memory_makes_auto_sample() -> None:

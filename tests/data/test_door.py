@@ -102,8 +102,8 @@ def test_numbers_that_differ_in_every_row_are_numbers(name: str, values: Any) ->
 
 
 def test_the_units_of_a_panel() -> None:
-    firms = np.repeat(np.arange(15), 4)
-    table = frame(firm=firms, year=np.tile([2001, 2002, 2003, 2004], 15))
+    firms = np.repeat([f"firm {i}" for i in range(15)], 6)
+    table = frame(firm=firms, year=np.tile(np.arange(2001, 2007), 15))
     data = load_dataset(table)
     assert data.names == ("year", "x", "y")
     assert the_note(data) == (
@@ -182,8 +182,8 @@ class TestCells:
         data = load_dataset(table)
         assert data.names == ("x", "y")
         assert the_note(data) == (
-            "left out 'v', which has words among its numbers ('high' in row 10); correct it, or "
-            "say which words mean missing with na="
+            "left out 'v', which has words among its numbers ('high' in row 10); keep it with "
+            'categorical=["v"], or say which words mean missing with na='
         )
         assert load_dataset(table, na=["high"], continuous=["v"]).n_obs == N - 1
         with pytest.raises(DataError, match="text in a numeric column: 'v' has 'high' in row 10"):
@@ -289,7 +289,7 @@ class TestMissing:
 class TestKinds:
     """Codes, scores that decide, orders and ranks."""
 
-    CODES = pd.DataFrame({"a": np.arange(N) % 4, "b": RNG.integers(1, 4, N), "c": np.arange(N) % 2})
+    CODES = pd.DataFrame({"a": np.arange(N) % 3, "b": RNG.integers(1, 4, N), "c": np.arange(N) % 2})
 
     def test_tables_of_codes(self) -> None:
         data = load_dataset(self.CODES)
@@ -299,6 +299,8 @@ class TestKinds:
             'continuous=["all"]'
         )
         assert load_dataset(self.CODES, continuous="all").is_continuous
+        four = load_dataset(self.CODES.assign(a=np.arange(N) % 4))
+        assert four.kinds == ("continuous", "continuous", "categorical"), "as on a scale"
 
     def test_a_survey_is_none(self) -> None:
         survey = pd.DataFrame(RNG.integers(1, 6, (N, 4)), columns=list("abcd"))

@@ -130,7 +130,8 @@ def test_values_recorded_less_often_than_the_error_says_are_caught():
     """Wrong: every tenth batch makes the value, all of them make the error."""
 
     def seldom(post: SampledPosterior) -> Errors:
-        values, errors, known = edges_of(post, truth())
+        shown, errors, known = edges_of(post, truth())
+        values = shown.copy()
         table = post.diagnostics()
         for place, (u, v) in enumerate(zip(table["parent"], table["child"], strict=True)):
             parent, child = data().names.index(u), data().names.index(v)
@@ -192,7 +193,7 @@ def rare_z_scores(error: Callable[[SampledPosterior], Floats]) -> Floats:
     options = {"score": score, "structure_prior": "uniform"}
     exact = op.learn(sample, method="exact", seed=1, **options).edge_probabilities.to_numpy()
     some = ~np.eye(4, dtype=bool)
-    assert 0.003 < exact[some].min() < exact[some].max() < 0.005
+    assert 0.003 < exact[some].min() <= exact[some].max() < 0.005
     out = []
     for seed in range(20):
         post = op.learn(sample, method="structure", steps=400, draws=400, seed=seed, **options)

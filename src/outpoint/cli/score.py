@@ -35,9 +35,9 @@ def score(
     from outpoint.cli.output import print_json
     from outpoint.cli.summary import make_console, print_data, print_line
     from outpoint.graphs import Dag
-    from outpoint.learning import log_score
     from outpoint.registry import score_title
     from outpoint.scores import resolve_prior
+    from outpoint.scoring import log_score
 
     dataset = reading.load(data, model)
     dag = read_graph(graph, dataset.names)
