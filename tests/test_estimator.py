@@ -13,8 +13,12 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import outpoint as op
 
-LEFT_OUT = {"data", "out", "overwrite", "resume", "checkpoint_seconds", "command", "progress"}
-"""What ``learn`` takes and an estimator does not: the data, and what is about files and shows."""
+LEFT_OUT = {
+    *("data", "out", "overwrite", "resume", "checkpoint_seconds", "command", "progress"),
+    *("search_effort", "pilots"),
+}
+"""What ``learn`` takes and an estimator does not: the data, and what is about files and shows, or
+makes a run again that a clock has ended."""
 
 
 @pytest.fixture(scope="module")
@@ -227,3 +231,26 @@ def test_columns_of_both_kinds(frame):
         posterior = op.learn(mixed, name, seed=1)
         pd.testing.assert_frame_equal(learner.edge_support_, posterior.edge_probabilities)
     assert op.OutpointLearner(seed=1).fit(mixed).posterior_.info.score == "blocks"
+
+
+def test_columns_that_are_left_out_are_still_features() -> None:
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.normal(size=(40, 3)), columns=["a", "b", "c"])
+    X.insert(0, "id", [f"k{i}" for i in range(40)])
+    learner = op.OutpointLearner(seed=1).fit(X)
+    assert learner.n_features_in_ == 4
+    assert list(learner.feature_names_in_) == ["id", "a", "b", "c"]
+    assert learner.posterior_.names == ("a", "b", "c")
+    assert list(learner.adjacency_matrix_.columns) == ["a", "b", "c"]
+    values = np.column_stack([np.arange(40), X[["a", "b", "c"]]])
+    assert op.OutpointLearner(seed=1).fit(values).n_features_in_ == 4
+    with pytest.raises(op.DataError, match="'id' holds a different value in every row"):
+        op.OutpointLearner(strict=True).fit(X)
+
+
+def test_rows_with_holes_are_dropped() -> None:
+    X = np.random.default_rng(3).normal(size=(40, 3))
+    X[4, 1] = np.nan
+    assert op.OutpointLearner(seed=1).fit(X).posterior_.info.n_observations == 39
+    with pytest.raises(op.DataError, match="1 missing value, in row 5"):
+        op.OutpointLearner(missing="refuse").fit(X)

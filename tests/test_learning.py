@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from inspect import signature
 from itertools import permutations
 from math import comb, e, log, sqrt
 from pathlib import Path
@@ -164,7 +163,7 @@ def test_custom_score_by_name_and_by_number() -> None:
     def by_name(child: str, parents: tuple[str, ...]) -> float:
         return by_number(NAMES.index(child), tuple(NAMES.index(name) for name in parents))
 
-    built_in = op.learn(FRAME)
+    built_in = op.learn(FRAME, structure_prior="uniform")
     for custom in (op.CustomScore(by_number), op.CustomScore(by_name, by_name=True)):
         posterior = op.learn(FRAME, custom)
         assert posterior.info.score == "custom"
@@ -220,11 +219,22 @@ def test_known_answers_for_boston() -> None:
 
 
 def test_the_default_prior_is_fair_everywhere() -> None:
-    from outpoint.cli.options import DEFAULT_MODEL
+    learned = op.learn(FRAME, seed=1)
+    assert learned.info.structure_prior == "fair"
+    found = op.find_map(FRAME, seed=1)
+    assert found.info.structure_prior == "fair"
+    estimated = op.OutpointLearner(seed=1).fit(FRAME).posterior_
+    assert estimated.info.structure_prior == "fair"
+    fair = op.log_score(FRAME, learned.map_dag, structure_prior="fair")
+    assert op.log_score(FRAME, learned.map_dag) == fair == pytest.approx(learned.map_log_score)
+    assert fair != op.log_score(FRAME, learned.map_dag, structure_prior="uniform")
 
-    for function in (op.learn, op.find_map, op.log_score, op.OutpointLearner):
-        assert signature(function).parameters["structure_prior"].default == "fair", function
-    assert DEFAULT_MODEL["structure_prior"] == "fair"
+
+@pytest.mark.parametrize("score", [op.CustomScore(lambda child, parents: 1.0), "bic"])
+def test_scores_that_are_complete_have_no_prior_of_ours(score: Any) -> None:
+    assert op.learn(FRAME, score, seed=1).info.structure_prior == "uniform"
+    asked = op.learn(FRAME, score, seed=1, structure_prior="fair")
+    assert asked.info.structure_prior == "fair"
 
 
 def expected_edges(n: int, n_obs: int, **options: Any) -> float:
@@ -367,7 +377,11 @@ def test_log_score_refuses() -> None:
     with pytest.raises(op.GraphError, match="not the columns of the data"):
         op.log_score(FRAME, op.Dag.empty(["a", "b", "c", "x"]))
     with pytest.raises(op.GraphError, match="not the columns of the data"):
-        op.log_score(FRAME, op.Dag.empty(["a", "b", "c"]))
+        op.log_score(FRAME, op.Dag.empty(["a", "b", "c"]), op.CustomScore(lambda child, parents: 0))
+    with pytest.raises(op.GraphError, match="not the columns of the data"):
+        op.log_score(FRAME, op.Dag.empty(["a", "b", "c"]), columns=NAMES)
+    with pytest.raises(op.OptionError, match="drop names 'z'"):
+        op.log_score(FRAME, op.Dag.empty(NAMES), drop=["z"])
     with pytest.raises(op.OptionError, match="unknown score"):
         op.log_score(FRAME, op.Dag.empty(NAMES), "aic")
     with pytest.raises(op.DataError, match="constant"):
@@ -375,6 +389,33 @@ def test_log_score_refuses() -> None:
     assert np.isfinite(
         op.log_score(FRAME.assign(a=1.0), op.Dag.empty(NAMES), allow_degenerate=True)
     )
+
+
+def test_log_score_reads_the_columns_of_the_dag() -> None:
+    """Others are not looked at, and none of these is left out, whatever the door would do."""
+    dag = op.Dag.from_edges(["a", "b", "c"], [("a", "c")])
+    expected = op.log_score(FRAME[["a", "b", "c"]], dag)
+    holes = FRAME.assign(d=np.nan, e=[f"k{i}" for i in range(len(FRAME))])
+    assert op.log_score(holes, dag) == expected
+    counting = FRAME.assign(id=np.arange(len(FRAME)))
+    assert "id" not in op.learn(counting).names
+    with_id = op.Dag.from_edges([*NAMES, "id"], [("a", "id")])
+    found = op.log_score(counting, with_id)
+    assert found == op.log_score(counting, with_id, continuous=["id"])
+    assert found != op.log_score(counting, op.Dag.empty([*NAMES, "id"]))
+
+
+def test_a_score_of_ones_own_sees_all_columns(tmp_path: Path) -> None:
+    table = FRAME.assign(id=np.arange(len(FRAME)), one=1.0)
+    every = [*FRAME.columns, "id", "one"]
+    seen = set()
+    custom = op.CustomScore(lambda child, parents: seen.add(child) or 0.0, by_name=True)
+    assert op.learn(table, custom, max_parents=1).names == tuple(every)
+    assert seen == set(every)
+    assert op.log_score(table, op.Dag.empty(every), custom, structure_prior="uniform") == 0.0
+    op.write_jkl(tmp_path / "s.jkl", op.load_dataset(table, keep=True), custom, max_parents=1)
+    assert op.learn(table, str(tmp_path / "s.jkl")).names == tuple(every)
+    op.log_score(table, op.Dag.empty(every), str(tmp_path / "s.jkl"))
 
 
 # Options
@@ -469,10 +510,15 @@ def test_too_many_variables_for_exact() -> None:
 
 @pytest.mark.parametrize("column", [1.0, FRAME["b"]], ids=["constant", "identical"])
 def test_degenerate_columns_need_consent(column: Any) -> None:
-    frame = FRAME.assign(c=column)
+    frame = FRAME.drop(columns="c").assign(c=column)
     with pytest.raises(op.DataError, match=r"constant|identical"):
-        op.learn(frame)
-    assert np.isfinite(op.learn(frame, allow_degenerate=True).log_evidence)
+        op.learn(frame, strict=True)
+    left = op.learn(frame)
+    assert left.names == tuple(name for name in frame.columns if name != "c")
+    assert "left out 'c'" in left.info.notes[0]
+    kept = op.learn(frame, allow_degenerate=True)
+    assert kept.names == tuple(frame.columns)
+    assert np.isfinite(kept.log_evidence)
 
 
 def test_too_little_memory_makes_auto_sample() -> None:

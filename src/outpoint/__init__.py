@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         sample_uniform_dags,
         write_dag,
     )
-    from outpoint.learning import learn, log_score
+    from outpoint.learning import learn
     from outpoint.map_finding import MapResult, find_map
     from outpoint.posterior import (
         ConsensusWarning,
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         Knowledge,
         read_jkl,
     )
+    from outpoint.scoring import log_score
     from outpoint.tables import write_jkl
 
 _HOMES = {
@@ -86,7 +87,8 @@ _HOMES = {
         "write_dag",
     ),
     "outpoint.arguments": ("IgnoredOptionWarning",),
-    "outpoint.learning": ("learn", "log_score"),
+    "outpoint.learning": ("learn",),
+    "outpoint.scoring": ("log_score",),
     "outpoint.map_finding": ("MapResult", "find_map"),
     "outpoint.posterior": (
         "ConsensusWarning",

@@ -19,7 +19,7 @@ PLANNED = "planned_steps"
 
 ONLY_SAMPLED = (
     *("chains", *STOPS, PLANNED, "warmup", "draws"),
-    *("edge_reversals", "start", "n_candidates", "candidates"),
+    *("edge_reversals", "start", "n_candidates", "candidates", "search_effort", "pilots"),
 )
 """Options that exact sums do not use; ``moves``, which they refuse, is not among them."""
 

@@ -50,7 +50,9 @@ class OutpointLearner:
         The edges whose support is at least ``threshold``, as 0 and 1 [parent, child]; with
         ``threshold=None`` those of ``causal_graph_``.
     ``n_features_in_``, ``feature_names_in_``
-        Number of the columns, and their names if the data had any.
+        Number of the columns of ``X``, and their names if it had any. Columns that reading leaves
+        out, such as identifiers, are among them; graphs and tables are over the variables that were
+        learned, ``posterior_.names``.
 
     Parameters
     ----------
@@ -77,7 +79,7 @@ class OutpointLearner:
         start: Start | None = None,
         n_candidates: int | None = None,
         candidates: Mapping[str, Sequence[str]] | None = None,
-        structure_prior: str = "fair",
+        structure_prior: str | None = None,
         knowledge: Knowledge | str | Path | None = None,
         edge_prior: GivenEdgePrior | None = None,
         forbidden: Iterable[tuple[str, str]] = (),
@@ -187,10 +189,12 @@ class OutpointLearner:
             index=self.edge_support_.index,
             columns=self.edge_support_.columns,
         )
-        self.n_features_in_ = len(data.names)
+        names = [str(name) for name in getattr(X, "columns", data.names)]
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        self.n_features_in_ = shape[1] if len(shape) == 2 else len(names)
         vars(self).pop("feature_names_in_", None)
         if _has_names(X):
-            self.feature_names_in_ = np.array(data.names, dtype=object)
+            self.feature_names_in_ = np.array(names, dtype=object)
         return self
 
     def fit_predict(self, X: Data, y: Any = None) -> pd.DataFrame:
@@ -202,13 +206,13 @@ class OutpointLearner:
         return hasattr(self, FITTED)
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn may expect: tables of numbers or categories, no target, no blanks."""
+        """What scikit-learn may expect: tables of numbers or categories, blanks too, no target."""
         from sklearn.utils import InputTags, Tags, TargetTags
 
         return Tags(
             estimator_type=None,
             target_tags=TargetTags(required=False),
-            input_tags=InputTags(categorical=True, string=True),
+            input_tags=InputTags(allow_nan=True, categorical=True, string=True),
         )
 
     def __repr__(self) -> str:

@@ -3,29 +3,29 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from outpoint.arguments import Arguments, decisive_options, requested_options, warn_of_ignored
+from outpoint.clock import Clock
 from outpoint.data import Data, Dataset, Entry
 from outpoint.data.cells import DecimalMark
-from outpoint.data.reading import Names, Treatment, UnknownColumnError
-from outpoint.data.wording import enumerate_names
-from outpoint.errors import GraphError, OptionError
-from outpoint.exact import is_quick, require_feasible, solve
-from outpoint.graphs import Dag
+from outpoint.data.reading import Names, Treatment
+from outpoint.errors import OptionError
+from outpoint.exact import is_quick, log_sum_of_dags, require_feasible, require_in_time, solve
 from outpoint.mcmc import SAMPLERS, Moves, check_method
 from outpoint.model import Model, prepare, read
+from outpoint.naming import named
 from outpoint.narrowing import Narrowed, narrow
+from outpoint.pacing import Pace, affordable_parents, refuse_slow_scoring
 from outpoint.posterior import ExactPosterior, Posterior, RunInfo, write_run
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.info import make_info
-from outpoint.processors import limited_threads
+from outpoint.processors import limited_threads, n_threads
 from outpoint.resumption import find_saved
 from outpoint.runs import Progress, ProgressCallback, RunDirectory, saved_arrays
 from outpoint.runs.scores import keep_scores, kept_scores
@@ -37,19 +37,15 @@ from outpoint.sampling import (
     workers,
 )
 from outpoint.scores import (
-    FamilyScorer,
     GivenEdgePrior,
     Knowledge,
     Score,
-    StructurePrior,
-    bind_score,
-    build_prior,
-    reading_for,
     resolve_knowledge,
-    resolve_score,
 )
+from outpoint.scoring import log_score_of
 from outpoint.showing import GivenProgress, shown
 from outpoint.signals import remembered_signals
+from outpoint.tables.prior import log_sum_by_size, prior_table
 from outpoint.whole_numbers import checked_seed
 
 METHODS = ("auto", "exact", *SAMPLERS)
@@ -78,7 +74,9 @@ def learn(
     start: Start | None = None,
     n_candidates: int | None = None,
     candidates: Mapping[str, Sequence[str]] | None = None,
-    structure_prior: str = "fair",
+    search_effort: float | None = None,
+    pilots: float | None = None,
+    structure_prior: str | None = None,
     knowledge: Knowledge | str | Path | None = None,
     edge_prior: GivenEdgePrior | None = None,
     forbidden: Iterable[tuple[str, str]] = (),
@@ -130,11 +128,11 @@ def learn(
         ``"blocks"`` or ``"conditional-gaussian"`` (both), ``"bic"``, or a score object such as
         ``BGe(alpha_mu=0.1)`` or ``CustomScore(function)``.
     method
-        ``"exact"``: the posterior itself, for up to about 20 variables. ``"mcmc"``: our sampler.
+        ``"exact"``: the posterior itself, for up to about 21 variables. ``"mcmc"``: our sampler.
         ``"partition"``, ``"partition+rev"``, ``"structure"``, ``"structure+rev"``: the paper's
-        samplers; ``"order"``: order MCMC, which is biased. ``"auto"`` is exact up to 20
-        variables, unless that needs more than ``memory_limit`` or ``moves`` are given, and
-        ``"mcmc"`` otherwise, on every machine.
+        samplers; ``"order"``: order MCMC, which is biased. ``"auto"`` is exact up to 21
+        variables, unless that needs more memory or ``time`` than there is or ``moves`` are given,
+        and ``"mcmc"`` otherwise.
     max_parents
         Most parents a node may have. By default there is no limit up to 20 variables; beyond, as
         many as can be scored in a second or two, and at least 3. Where not all sets of 4 and more
@@ -166,15 +164,23 @@ def learn(
         each variable. Sets outside the candidates are sampled as well, within the limit that
         ``max_parents`` describes: up to the sizes that are all scored, the choice affects how fast
         chains mix, not what they sample. Beyond, ``Posterior.missing_mass`` tells what it costs.
+    search_effort, pilots
+        How much of the usual searching is done to find candidates and starts, and how many pilot
+        chains try them, one after the other (at most 5; below 1, a shorter one). All of it by
+        default; where ``time`` is short, what there is time for, which the run records.
     structure_prior
-        ``"fair"``: the same weight for each number of parents of a node; or ``"uniform"``: the
-        same weight for each DAG, as in the paper. Most DAGs have many edges, so that the uniform
-        prior expects many edges, the more the more variables there are.
+        ``"fair"``, the default: the same weight for each number of parents of a node; or
+        ``"uniform"``: the same weight for each DAG, as in the paper. Most DAGs have many edges, so
+        that the uniform prior expects many edges, the more the more variables there are. BIC and
+        scores of your own are complete without a prior; their default is ``"uniform"``.
     knowledge
         A :class:`Knowledge`, or the path of a TOML or CSV file with one. The five options below
         say the same one by one and are combined with it; contradictions are refused.
     edge_prior
-        A probability for every edge, or a table of them [parent, child].
+        A number p for every edge, or a table of them [parent, child]: every edge multiplies the
+        weight of a DAG by p / (1 - p). As DAGs have no cycles, p is not the prior probability of
+        the edge: with five variables and the uniform prior 0.1, 0.5 and 0.9 give 0.089, 0.301 and
+        0.460.
     forbidden, required
         Edges (parent, child) that no DAG, or every DAG, has.
     tiers
@@ -193,10 +199,13 @@ na, decimal, separator, cardinality_row, interventions, strict
         Bytes the exact engine may use (default: what is free); ``"auto"`` samples where they are
         too few.
     time
-        How long to sample, in seconds or as ``"90s"``, ``"10m"``, ``"2h"``; ``steps``, if given,
-        is then an upper limit, and warming up takes at most a quarter of the time. Draws are
-        thinned as the run grows, so that between ``draws`` and twice as many are kept; of a run
-        that takes more than the usual number of steps the first quarter is left out.
+        How long the whole run takes but for compiling, in seconds or as ``"90s"``, ``"10m"``,
+        ``"2h"``; ``steps``, if given, is then an upper limit. Searches and pilots take at most half
+        of it, warming up a quarter of what is left. Where scoring would take too long there are
+        fewer ``max_parents``, unless they were given; ``"auto"`` samples where exact sums would
+        take longer. Draws are thinned as the run grows, so that between ``draws`` and twice as many
+        are kept; of a run that takes more than the usual number of steps the first quarter is left
+        out.
     until_converged
         Sample until the chains agree (see ``Posterior.verdict``), or ``steps`` or ``time`` is up;
         without either, for at most 250 times the usual number of steps.
@@ -245,33 +254,28 @@ def _learn(
     asked: dict[str, Any], run: RunDirectory | None, check_signals: Callable[[], None]
 ) -> Posterior:
     """Do what was ``asked`` for, in the directory of a run, if there is one, that is held."""
-    started = perf_counter()
+    seconds = parse_seconds(asked["time"])
+    clock, started = Clock(seconds), perf_counter()
     dataset = read(asked["data"], asked)
     saved = find_saved(run) if asked["resume"] and run is not None else None
     if saved is not None:
         asked = saved.adopt(asked, DEFAULTS, dataset)
-    model = prepare(
-        dataset,
-        score=asked["score"],
-        max_parents=asked["max_parents"],
-        structure_prior=asked["structure_prior"],
-        knowledge=resolve_knowledge(**{name: asked[name] for name in KNOWLEDGE}),
-        allow_degenerate=asked["allow_degenerate"],
-        n_candidates=asked["n_candidates"],
-    )
-    method = _chosen_method(asked["method"], dataset, asked["moves"], asked["memory_limit"])
+    model = _prepare(asked, dataset, asked["max_parents"])
+    method = _chosen_method(asked, dataset, seconds)
+    if seconds is not None and method != "exact" and saved is None:
+        model = _scored_in_time(model, asked, clock, seconds)
     options = SamplingOptions(
         sampler=SAMPLERS["mcmc" if method == "exact" else method],
         n_nodes=dataset.n_nodes,
         max_parents=model.max_parents,
         seed=checked_seed(asked["seed"]),
-        time=parse_seconds(asked["time"]),
+        time=parse_seconds(asked["time"]),  # which may be that of a run to be resumed
         out=run,
         request=requested_options(asked, DEFAULTS),
         **{name: asked[name] for name in SAMPLING},
     )
 
-    def info(taken: Mapping[str, int] = MappingProxyType({})) -> RunInfo:
+    def info(taken: Mapping[str, float] = MappingProxyType({})) -> RunInfo:
         return make_info(
             model.record,
             method=method,
@@ -287,18 +291,48 @@ def _learn(
             asked["progress"](progress)
 
     if saved is not None and saved.posterior is not None:
-        finished = saved.finished(info(), lambda dag: _log_score(model.scorer, model.prior, dag))
+        finished = saved.finished(info(), lambda dag: log_score_of(model.scorer, model.prior, dag))
+        finished.is_scored = model.is_scored
         if saved.run.summary.exists():
             return finished  # otherwise it died while its files were moved into place
     if method == "exact":
         posterior = _sum_over_all(model, options, info, report)
     else:
-        posterior = _sample(model, options, asked, info, report)
+        posterior = _sample(model, options, asked, info, report, clock)
+    posterior.is_scored = model.is_scored
     if run is not None:
         command = asked["command"]
         shown = command(posterior) if callable(command) else command
         write_run(posterior, run, data=dataset, command=shown)
     return posterior
+
+
+def _prepare(asked: Arguments, dataset: Dataset, max_parents: int | None) -> Model:
+    """The model that was asked for, with so many parents."""
+    return prepare(
+        dataset,
+        score=asked["score"],
+        max_parents=max_parents,
+        structure_prior=asked["structure_prior"],
+        knowledge=resolve_knowledge(**{name: asked[name] for name in KNOWLEDGE}),
+        allow_degenerate=asked["allow_degenerate"],
+        n_candidates=asked["n_candidates"],
+    )
+
+
+def _scored_in_time(model: Model, asked: Arguments, clock: Clock, seconds: float) -> Model:
+    """The model, with fewer parents by default if scoring them would take too much of the time."""
+    limit = affordable_parents(model.scorer, model.max_parents, clock)
+    if limit == model.max_parents:
+        return model
+    if asked["max_parents"] is not None:
+        refuse_slow_scoring(model.max_parents, limit, seconds)
+    fewer = _prepare(asked, model.data, limit)
+    remark = (
+        f"at most {limit} parent{'s' if limit > 1 else ''} instead of {model.max_parents}, as "
+        f"scoring more would take too much of the time; {named('max_parents')} allows more"
+    )
+    return replace(fewer, remarks=(remark,))
 
 
 def _sum_over_all(
@@ -313,11 +347,14 @@ def _sum_over_all(
         table = model.tabulate(model.data.n_nodes - 1, pool)
     stage = "summing over all DAGs"
     report(Progress(stage, 0.0))
+    log_prior_sum = log_sum_by_size(table, model.prior)
+    if log_prior_sum is None:
+        log_prior_sum = log_sum_of_dags(prior_table(table, model.prior))
     solution = solve(table, lambda fraction: report(Progress(stage, fraction)))
     if options.out is not None:
         options.out.discard_checkpoint()  # of a run that is to be replaced
     gaussian = GaussianModel.from_scorer(model.scorer, model.data.names)
-    return ExactPosterior(info(), solution, gaussian)
+    return ExactPosterior(info(), solution, gaussian, log_prior_sum)
 
 
 def _sample(
@@ -326,17 +363,21 @@ def _sample(
     asked: Arguments,
     info: Callable[..., RunInfo],
     report: ProgressCallback,
+    clock: Clock,
 ) -> Posterior:
     """Score families, then run chains."""
     report(Progress("scoring parent sets", 0.0))
     with workers(options) as pool:
-        narrowed = _narrow(model, options, asked, pool, report)
+        pace = Pace(clock, asked["search_effort"], asked["pilots"])
+        narrowed = _narrow(model, options, asked, pool, report, pace)
         report(Progress("sampling", 0.0))
         candidates = asked["candidates"]
         own = None if candidates is None else {k: sorted(v) for k, v in candidates.items()}
         facts = {**model.facts, "given candidates": own}
         gaussian = GaussianModel.from_scorer(model.scorer, model.data.names)
-        return sample_posterior(narrowed, model.prior, options, facts, info, report, pool, gaussian)
+        return sample_posterior(
+            narrowed, model.prior, options, facts, info, report, pool, gaussian, clock
+        )
 
 
 def _narrow(
@@ -345,6 +386,7 @@ def _narrow(
     asked: Arguments,
     pool: Executor | None,
     report: ProgressCallback,
+    pace: Pace,
 ) -> Narrowed:
     """Choose candidates; scores and choices of a run that is continued are taken from it."""
     run, digest = options.out, model.scores_digest
@@ -360,6 +402,7 @@ def _narrow(
         saved,
         known,
         report,
+        pace,
     )
     if run is not None and continued is None:
         run.discard_checkpoint()
@@ -368,103 +411,19 @@ def _narrow(
     return narrowed
 
 
-def log_score(
-    data: Data,
-    dag: Dag,
-    score: Score = "auto",
-    *,
-    structure_prior: str = "fair",
-    knowledge: Knowledge | str | Path | None = None,
-    edge_prior: GivenEdgePrior | None = None,
-    forbidden: Iterable[tuple[str, str]] = (),
-    required: Iterable[tuple[str, str]] = (),
-    tiers: Sequence[Sequence[str]] | None = None,
-    roots: Iterable[str] = (),
-    columns: Names | None = None,
-    drop: Names = (),
-    categorical: Names = (),
-    continuous: Names = (),
-    ordinal: Names | Mapping[str, Sequence[str]] = (),
-    normal_scores: Names = (),
-    discretize: Mapping[str, int] | None = None,
-    weights: str | None = None,
-    missing: Treatment = "auto",
-    na: Names | None = None,
-    decimal: DecimalMark | None = None,
-    separator: str | None = None,
-    cardinality_row: bool | None = None,
-    interventions: str | Iterable[Entry] | None = None,
-    strict: bool = False,
-    allow_degenerate: bool = False,
-) -> float:
-    """Log score, prior included, of one DAG: the sum of its nodes' local scores.
-
-    The options are those of :func:`learn`. Only the columns that the DAG names are read, and none
-    of these is left out. It is -inf if what is known excludes the DAG.
-    """
-    asked = locals()
-    if not isinstance(dag, Dag):
-        raise GraphError(f"log_score needs an outpoint.Dag, not {type(dag).__name__}.")
-    dataset = _read_for(dag, data, asked)
-    if set(dag.names) != set(dataset.names):
-        raise GraphError("the DAG's nodes are not the columns of the data.")
-    chosen = resolve_score(score, dataset)
-    scorer = bind_score(chosen, dataset, allow_degenerate=allow_degenerate)
-    prior = build_prior(
-        dataset.names,
-        structure_prior=structure_prior,
-        knowledge=resolve_knowledge(
-            knowledge,
-            edge_prior=edge_prior,
-            forbidden=forbidden,
-            required=required,
-            tiers=tiers,
-            roots=roots,
-        ),
-    )
-    return _log_score(scorer, prior, dag.reorder(dataset.names))
-
-
-def _read_for(dag: Dag, data: Data, asked: dict[str, Any]) -> Dataset:
-    """The columns of a DAG in an order that does not depend on it, none of them left out.
-
-    A score of the user's own may number the columns of the table, so it gets all of them.
-    """
-    if asked["columns"] is not None or reading_for(asked["score"]).get("keep"):
-        return read(data, asked, keep=True)
-    try:
-        return read(data, {**asked, "columns": sorted(dag.names)}, keep=True)
-    except UnknownColumnError as error:
-        if error.option != "columns":
-            raise
-        raise GraphError(
-            f"the DAG's nodes are not the columns of the data: {enumerate_names(error.names)} "
-            "cannot be found there."
-        ) from None
-
-
-def _log_score(scorer: FamilyScorer, prior: StructurePrior, dag: Dag) -> float:
-    """Log score of a DAG whose nodes are in the order of the columns."""
-    total = 0.0
-    for child, parents in enumerate(dag.parent_sets):
-        family = scorer.families(child, np.array([parents], dtype=np.int16))
-        total += float(family[0]) + prior.log_weight(child, parents)
-    return total
-
-
-def _chosen_method(
-    method: str, data: Dataset, moves: Moves | None, memory_limit: float | None
-) -> str:
+def _chosen_method(asked: Arguments, data: Dataset, seconds: float | None) -> str:
     """The engine to use; refuses unknown ones and problems that do not fit."""
+    method, moves, memory_limit = asked["method"], asked["moves"], asked["memory_limit"]
     if method not in METHODS:
         raise OptionError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}.")
     if method == "auto":
-        is_exact = moves is None and is_quick(data.n_nodes, memory_limit)
-        method = "exact" if is_exact else "mcmc"
+        quick = is_quick(data.n_nodes, memory_limit, seconds, n_threads())
+        method = "exact" if moves is None and quick else "mcmc"
     if method == "exact":
         if moves is not None:
             raise OptionError("moves belongs to the partition samplers, not to method 'exact'.")
         require_feasible(data.n_nodes, memory_limit)
+        require_in_time(data.n_nodes, seconds)
     else:
         check_method(method, moves)
     return method

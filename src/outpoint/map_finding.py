@@ -173,7 +173,7 @@ def find_map(
     tabu: int = TABU,
     patience: int = PATIENCE,
     n_candidates: int | None = None,
-    structure_prior: str = "fair",
+    structure_prior: str | None = None,
     knowledge: Knowledge | str | Path | None = None,
     edge_prior: GivenEdgePrior | None = None,
     forbidden: Iterable[tuple[str, str]] = (),

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, fields
 from inspect import Parameter, signature
@@ -27,6 +27,7 @@ from outpoint.scores import (
     note_units,
     reading_for,
     refuse_unobserved,
+    resolve_prior,
     resolve_score,
 )
 from outpoint.tables import ScoreTable, build_table, check_max_parents
@@ -64,6 +65,7 @@ class Model:
     knowledge: Knowledge
     prior: StructurePrior
     max_parents: int
+    remarks: tuple[str, ...] = ()
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -88,9 +90,10 @@ class Model:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What reading the data had to assume, and what the score makes of their units."""
+        """What reading the data had to assume, what the score makes of their units, and more."""
         data = self.data
-        return (*data.notes, *note_units(self.score, data), *note_few_rows(data))
+        noted = (*data.notes, *note_units(self.score, data), *note_few_rows(data))
+        return (*noted, *self.remarks)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -113,6 +116,11 @@ class Model:
             "knowledge": self.knowledge.as_dict(),
             "max_parents": self.max_parents,
         }
+
+    def is_scored(self, child: int, parents: Sequence[int]) -> bool:
+        """Whether the score, prior apart, of a child with these parents is finite."""
+        family = np.array([sorted(parents)], dtype=np.int16)
+        return bool(np.isfinite(self.scorer.families(child, family)[0]))
 
     def tabulate(
         self,
@@ -141,7 +149,7 @@ def prepare(
     *,
     score: Score,
     max_parents: int | None,
-    structure_prior: str,
+    structure_prior: str | None,
     knowledge: Knowledge,
     allow_degenerate: bool,
     reading: Mapping[str, Any] = MappingProxyType({}),
@@ -153,12 +161,13 @@ def prepare(
     chosen = resolve_score(score, dataset)
     scorer = bind_score(chosen, dataset, allow_degenerate=allow_degenerate)
     limit = check_max_parents(dataset.n_nodes, max_parents, scorer.affordable, n_candidates)
+    chosen_prior = resolve_prior(structure_prior, chosen)
     known = knowledge.bind(dataset.names)
     prior = build_prior(
-        dataset.names, structure_prior=structure_prior, knowledge=known, max_parents=limit
+        dataset.names, structure_prior=chosen_prior, knowledge=known, max_parents=limit
     )
     refuse_unobserved(dataset, prior, allow_degenerate=allow_degenerate)
-    return Model(dataset, chosen, scorer, structure_prior, known, prior, limit)
+    return Model(dataset, chosen, scorer, chosen_prior, known, prior, limit)
 
 
 def _write_score(score: LocalScore) -> str:

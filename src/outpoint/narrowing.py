@@ -26,7 +26,8 @@ from outpoint.mcmc.samplers.tempered import TemperedChain
 from outpoint.mcmc.trace import spread_edges
 from outpoint.model import Model
 from outpoint.naming import named
-from outpoint.runs import CANDIDATES, HOTTEST, START, STARTS, Progress, ProgressCallback
+from outpoint.pacing import MOST_PILOTS, USUAL_EFFORT, Pace
+from outpoint.runs import CANDIDATES, EFFORT, HOTTEST, START, STARTS, Progress, ProgressCallback
 from outpoint.runs.record import record_chain
 from outpoint.search import default_steps, search_dags
 from outpoint.tables import ScoreTable
@@ -61,7 +62,7 @@ PILOT_STEPS = 128 * SWEEP
 PILOT_HOTTEST = 0.03
 """Where the ladders of pilots end."""
 
-MOST_ROUNDS = 5
+MOST_ROUNDS = MOST_PILOTS
 """Pilots at most."""
 
 WORTH_IT = 0.02
@@ -88,7 +89,8 @@ class Narrowed(NamedTuple):
 
     ``starts`` are good DAGs for replicas to begin at, found independently, the best one first;
     ``start`` is where the first chain of a run that is continued began: it needs no ``best``.
-    ``lacking`` tells from draws what the table lacks.
+    ``lacking`` tells from draws what the table lacks; ``effort`` are the share of the usual
+    searching and the number of pilots.
     """
 
     table: ScoreTable
@@ -97,6 +99,7 @@ class Narrowed(NamedTuple):
     lacking: Callable[[Codes], Missing]
     starts: Codes | None = None
     start: Codes | None = None
+    effort: tuple[float, float] = USUAL_EFFORT
 
 
 def narrow(
@@ -108,6 +111,7 @@ def narrow(
     saved: Mapping[str, NDArray[Any]] | None = None,
     families: Families | None = None,
     report: ProgressCallback = lambda progress: None,
+    pace: Pace | None = None,
 ) -> tuple[Narrowed, Families]:
     """Choose candidates for each node, beginning with ``given`` if there are any.
 
@@ -115,8 +119,10 @@ def narrow(
 
     What a run that is continued has chosen when it began is taken from ``saved``: a search or a
     pilot need not end in the same place on another machine. ``families`` may have been scored
-    before; they are returned with the choice.
+    before; they are returned with the choice. ``pace`` says how much searching there is time for,
+    and how many pilots.
     """
+    pace = pace or Pace()
     n = model.data.n_nodes
     lists = None if given is None else _check_given(model.data.names, given)
     is_fixed = n_candidates is not None or lists is not None
@@ -135,28 +141,47 @@ def narrow(
     if known is not None and saved and (known.shape[1] == n_candidates or not is_fixed):
         table = stage.assemble(known.copy())
         starts = saved[STARTS] if len(saved[STARTS]) else None
-        hottest, required = float(saved[HOTTEST][0]), model.prior.required
-        chosen = Narrowed(table, required, hottest, stage.lacking(table), starts, saved[START])
+        chosen = Narrowed(
+            table=table,
+            best=model.prior.required,
+            hottest=float(saved[HOTTEST][0]),
+            lacking=stage.lacking(table),
+            starts=starts,
+            start=saved[START],
+            effort=tuple(saved[EFFORT].tolist()),
+        )
         return chosen, families
     candidates = stage.choose() if lists is None else lists
     table = stage.assemble(candidates, only_winners=not is_complete)
     report(Progress("searching for good DAGs", 0.0))
-    required, n_steps = model.prior.required, default_steps(n)
+    required, n_steps = model.prior.required, _search_steps(table, model, seed, pace)
     searched, powers = _search(table, required, seed, SEARCH_RUNS, n_steps)
     if table.is_complete:
-        return Narrowed(table, searched[0], 0.0, stage.lacking(table)), families
+        found = Narrowed(
+            table=table,
+            best=searched[0],
+            hottest=0.0,
+            lacking=stage.lacking(table),
+            effort=pace.effort,
+        )
+        return found, families
     quick, _ = _search(table, required, seed + 1, QUICK_RUNS, n_steps // QUICKER, powers)
     near = np.mean([dag | dag.T for dag in searched + quick], axis=0)
     table = stage.assemble(stage.choose(near) if lists is None else lists)
     dags = searched[:1] + quick
     use = np.zeros_like(near)
+    pace.plan_pilots(PILOT_WARMUP + PILOT_STEPS, lambda: _try_pilot(table, dags, model, seed))
+    begun = pace.seconds
     for round_number in range(MOST_ROUNDS):
         report(Progress("trying candidate parents", round_number / MOST_ROUNDS))
-        pilot = _run_pilot(table, dags, model, seed + round_number)
+        pilot = _run_pilot(table, dags, model, seed + round_number, min(1.0, pace.pilots))
         missing = stage.lacking(table)(pilot.codes)
         outside = np.maximum(pilot.outside, missing.edges)
         if outside.max() < WORTH_IT or round_number == MOST_ROUNDS - 1:
             break
+        if not pace.allows_pilot(round_number + 1, pace.seconds - begun):
+            break
+        begun = pace.seconds
         use = np.maximum(use, np.maximum(pilot.edges, missing.edges))
         if not is_fixed:
             stage.widen(use, missing.mass)
@@ -166,8 +191,15 @@ def narrow(
         turned = np.where(TURNED * use.T >= WORTH_IT, 1.0 + TURNED * use.T, kept)
         table = stage.assemble(stage.choose(np.where(use >= WORTH_IT, 2.0 + use, turned)))
     best = table.fitted(dags[0])
-    lacking = stage.lacking(table)
-    return Narrowed(table, best, pilot.hottest, lacking, _codes(table, dags)), families
+    found = Narrowed(
+        table=table,
+        best=best,
+        hottest=pilot.hottest,
+        lacking=stage.lacking(table),
+        starts=_codes(table, dags),
+        effort=pace.effort,
+    )
+    return found, families
 
 
 class _Stage:
@@ -270,6 +302,21 @@ def _search(
     return possible or [required], found.powers
 
 
+def _search_steps(table: ScoreTable, model: Model, seed: int, pace: Pace) -> int:
+    """Steps of an annealing run, fewer than usual if the time is short."""
+    n_steps = default_steps(model.data.n_nodes)
+    required = model.prior.required
+    n_tried = n_steps // QUICKER
+    runs = SEARCH_RUNS + (0 if table.is_complete else QUICK_RUNS / QUICKER)
+
+    def try_part() -> float:
+        _search(table, required, seed, SEARCH_RUNS, n_tried, np.ones(1))
+        return float(SEARCH_RUNS * n_tried)
+
+    pace.plan_searches(runs * n_steps, try_part)
+    return max(QUICKER, int(pace.search_effort * n_steps))
+
+
 def _codes(table: ScoreTable, dags: list[Adjacency]) -> Codes:
     """The parent sets of these DAGs; searches over other candidates may know larger sets."""
     return np.array([table.codes_of(table.fitted(dag)) for dag in dags])
@@ -287,12 +334,12 @@ class _Pilot(NamedTuple):
     codes: Codes
 
 
-def _run_pilot(table: ScoreTable, dags: list[Adjacency], model: Model, seed: int) -> _Pilot:
-    """Short chains that begin at these DAGs; the larger of two probabilities counts."""
-    view = view_table(table)
-    n = table.n_nodes
+def _pilot_settings(
+    table: ScoreTable, dags: list[Adjacency], model: Model, seed: int, n_warmup: int, n_steps: int
+) -> Settings:
+    """Chains that begin at these DAGs."""
     starts = _codes(table, dags)
-    settings = Settings(
+    return Settings(
         method="mcmc",
         start=starts[0],
         starts=starts,
@@ -300,21 +347,47 @@ def _run_pilot(table: ScoreTable, dags: list[Adjacency], model: Model, seed: int
         hottest=PILOT_HOTTEST,
         n_chains=PILOT_CHAINS,
         seed=seed,
-        n_warmup=PILOT_WARMUP,
-        n_draws=PILOT_STEPS // SWEEP,
+        n_warmup=n_warmup,
+        n_draws=n_steps // SWEEP,
         thin=SWEEP,
         edge_thin=SWEEP,
     )
+
+
+def _try_pilot(table: ScoreTable, dags: list[Adjacency], model: Model, seed: int) -> float:
+    """The first steps of a pilot, which show how long one takes; says how many they are."""
+    settings = _pilot_settings(table, dags, model, seed, SWEEP, SWEEP)
+    view = view_table(table)
+
+    def work(begin: int, end: int) -> None:
+        for index in range(begin, end):
+            make_chain(view, settings, index).advance(2 * SWEEP)
+
+    run_chunked(work, PILOT_CHAINS)
+    return 2.0 * SWEEP
+
+
+def _run_pilot(
+    table: ScoreTable, dags: list[Adjacency], model: Model, seed: int, share: float
+) -> _Pilot:
+    """Short chains that begin at these DAGs; the larger of two probabilities counts.
+
+    They take a ``share`` of the usual steps.
+    """
+    view = view_table(table)
+    n = table.n_nodes
+    n_warmup, n_steps = (int(share * n) // SWEEP * SWEEP for n in (PILOT_WARMUP, PILOT_STEPS))
+    settings = _pilot_settings(table, dags, model, seed, n_warmup, n_steps)
     inside = np.zeros((PILOT_CHAINS, *table.candidates.shape))
     outside = np.zeros((PILOT_CHAINS, n, n))
     hottest = np.zeros(PILOT_CHAINS)
-    codes = np.zeros((PILOT_CHAINS, PILOT_STEPS // SWEEP, n), dtype=np.int32)
+    codes = np.zeros((PILOT_CHAINS, n_steps // SWEEP, n), dtype=np.int32)
 
     def work(begin: int, end: int) -> None:
         for index in range(begin, end):
             chain = make_chain(view, settings, index)
             assert isinstance(chain, TemperedChain)
-            chain.advance(PILOT_WARMUP + PILOT_STEPS)
+            chain.advance(n_warmup + n_steps)
             record = record_chain(chain, chain.take_draws())
             inside[index] = record.edges
             if record.outside_edges.size:

@@ -7,11 +7,15 @@ from typing import Literal, NamedTuple
 
 
 class ScoreEntry(NamedTuple):
-    """The class of a score, the columns it is for, and the only kind of these, if there is one."""
+    """The class of a score, the columns it is for, and the only kind of these, if there is one.
+
+    ``structure_prior`` is the usual one: BIC has a penalty of its own.
+    """
 
     class_name: str
     suits: str
     kind: Literal["continuous", "categorical"] | None = None
+    structure_prior: str = "fair"
 
 
 SCORES = {
@@ -21,7 +25,7 @@ SCORES = {
     "conditional-gaussian": ScoreEntry(
         "ConditionalGaussian", "both kinds, no edges from continuous to categorical"
     ),
-    "bic": ScoreEntry("BIC", "either kind"),
+    "bic": ScoreEntry("BIC", "either kind", structure_prior="uniform"),
 }
 """Scores by their names, on the command line, in Python and in results."""
 

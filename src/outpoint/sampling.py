@@ -19,18 +19,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint import __version__
+from outpoint.clock import Clock
 from outpoint.errors import CheckpointError, GraphError, OptionError, require
 from outpoint.graphs import Dag
 from outpoint.mcmc import SWEEP, Moves, Sampler, Settings, is_possible
 from outpoint.mcmc.restoring import check_codes
 from outpoint.naming import named, option
 from outpoint.narrowing import Narrowed
+from outpoint.pacing import effort_options
 from outpoint.posterior import RunInfo, SampledPosterior
 from outpoint.posterior.assessment import assess_records
 from outpoint.posterior.diagnostics import quick_rhat
 from outpoint.posterior.effects import GaussianModel
 from outpoint.runs import (
     CANDIDATES,
+    EFFORT,
     HOTTEST,
     SCORES,
     START,
@@ -67,10 +70,18 @@ COVERED = 0.9
 """Least share of a run that the kept draws are spread over."""
 
 ENOUGH_ESS = 200
-"""Effective draws of every edge from which on a run that has converged may stop by itself."""
+PRECISE_ESS = 400
+SHORT_RUN = 4
+"""Effective draws of every edge from which on a run that has converged may stop by itself: the
+second number, with which probabilities are known to within .025, as long as the run has at most so
+many times the usual number of steps."""
 
 LEAST = {"chains": 1, "steps": 1, "planned_steps": 1, "warmup": 0, "draws": 1}
 """The smallest number that may be given."""
+
+WRITING_SHARE = 0.2
+WRITING_SECONDS = 3.0
+"""The part of a given time that is left for writing the results, and how much at most."""
 
 ENGINES = ("threads", "dask")
 LONGEST_TIME = 100 * 365.25 * 86400.0
@@ -154,9 +165,19 @@ class SamplingOptions:
             first_check = -(-min(usual, steps or usual) // SWEEP) * SWEEP
             steps = None if steps is None else -(-steps // SWEEP) * SWEEP
             return Budget(
-                steps=steps, seconds=self.time, until_converged=True, first_check=first_check
+                steps=steps,
+                seconds=self.sampling_end,
+                until_converged=True,
+                first_check=first_check,
             )
-        return Budget(steps=steps, seconds=self.time)
+        return Budget(steps=steps, seconds=self.sampling_end)
+
+    @property
+    def sampling_end(self) -> float | None:
+        """When sampling is to end, so that what comes after it is done in time."""
+        if self.time is None or self.out is None:
+            return self.time
+        return self.time - min(WRITING_SHARE * self.time, WRITING_SECONDS)
 
     @property
     def expected_steps(self) -> int:
@@ -172,14 +193,19 @@ class SamplingOptions:
         share = self.sampler.warmup_share * self.expected_steps
         return -(-int(share if self.warmup is None else self.warmup) // SWEEP) * SWEEP
 
-    def as_taken(self, n_steps: int, n_warmup: int) -> dict[str, int]:
-        """The options that make a run of this length again, whatever it was that has ended it."""
-        taken = {"steps": n_steps}
+    def as_taken(
+        self, n_steps: int, n_warmup: int, effort: tuple[float, float]
+    ) -> dict[str, float]:
+        """The options that make a run of this length again, whatever it was that has ended it.
+
+        ``effort`` is what went into the choice of candidates, for which time may be short, too.
+        """
+        taken: dict[str, float] = {"steps": n_steps}
         if n_warmup != replace(self, warmup=None).n_warmup:
             taken["warmup"] = n_warmup
         if n_steps != self.expected_steps:
             taken["planned_steps"] = self.expected_steps
-        return taken
+        return taken | effort_options(effort)
 
     def settings(
         self,
@@ -191,6 +217,7 @@ class SamplingOptions:
         """What the chains do; they start at ``start``, or scattered, or at ``starts`` if given."""
         expected = self.expected_steps
         n_draws = min(int(self.draws), expected)
+        thin = _spacing(expected, n_draws)
         return Settings(
             method=self.sampler.name,
             start=start,
@@ -206,8 +233,8 @@ class SamplingOptions:
             seed=self.seed,
             n_warmup=self.n_warmup,
             n_draws=n_draws,
-            thin=_spacing(expected, n_draws),
-            edge_thin=min(self.sampler.edge_thin, expected),
+            thin=thin,
+            edge_thin=min(self.sampler.edge_thin, thin),
         )
 
 
@@ -252,16 +279,18 @@ def sample_posterior(
     prior: StructurePrior,
     options: SamplingOptions,
     facts: dict[str, Any],
-    make_info: Callable[[dict[str, int]], RunInfo],
+    make_info: Callable[[dict[str, float]], RunInfo],
     report: ProgressCallback,
     pool: Executor | None = None,
     model: GaussianModel | None = None,
+    clock: Clock | None = None,
 ) -> SampledPosterior:
     """Run the chains and return what they found; ``facts`` identify the data and the model.
 
     ``make_info`` is told the options that make the run again, none if no options do.
 
-    With a ``pool`` its workers run the chains, otherwise threads of this process.
+    With a ``pool`` its workers run the chains, otherwise threads of this process. ``clock`` began
+    with the work before, which counts as time of the run.
 
     Raises KeyboardInterrupt if it is interrupted before there is anything to return.
     """
@@ -284,10 +313,12 @@ def sample_posterior(
         found = assess_records(
             trimmed(records), table.names, table.parent_sets, options.sampler.name
         )
-        return found.converged and (found.smallest_ess is None or found.smallest_ess >= ENOUGH_ESS)
+        is_short = records[0].n_steps < SHORT_RUN * options.sampler.usual_steps
+        enough = PRECISE_ESS if is_short else ENOUGH_ESS
+        return found.converged and (found.smallest_ess is None or found.smallest_ess >= enough)
 
     everything = _all_facts(facts, view, settings, prior, options.start)
-    with _team(view, settings, options, everything, pool) as team:
+    with _team(view, settings, options, everything, narrowed.effort, pool) as team:
         ending = drive(
             team,
             settings,
@@ -296,6 +327,7 @@ def sample_posterior(
             compute_rhat=quick_rhat,
             report=report,
             checkpoint_seconds=options.checkpoint_seconds,
+            clock=clock or Clock(),
         )
         records = team.records()
         n_warmup = team.n_warmup
@@ -308,8 +340,9 @@ def sample_posterior(
     can_repeat = is_complete and not any(record.is_cut for record in records)
     kept = trimmed(records)
     missing = narrowed.lacking(np.concatenate([record.codes for record in kept]))
+    taken = options.as_taken(records[0].n_steps, n_warmup, narrowed.effort)
     return SampledPosterior(
-        make_info(options.as_taken(records[0].n_steps, n_warmup) if can_repeat else {}),
+        make_info(taken if can_repeat else {}),
         table.names,
         table.parent_sets,
         kept,
@@ -326,6 +359,7 @@ def _team(
     settings: Settings,
     options: SamplingOptions,
     facts: dict[str, Any],
+    effort: tuple[float, float],
     pool: Executor | None,
 ) -> Iterator[Team]:
     """Who runs the chains, in the directory of the run if it has one."""
@@ -343,6 +377,7 @@ def _team(
             CANDIDATES: view.candidates,
             HOTTEST: np.array([settings.hottest]),
             STARTS: settings.start[:0] if settings.starts is None else settings.starts,
+            EFFORT: np.array(effort),
         }
         run = open_run(directory, facts, _stopping(options), options.request, arrays)
         _check_starts(view, settings, directory)

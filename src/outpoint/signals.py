@@ -2,23 +2,35 @@
 
 Each raises KeyboardInterrupt, as Ctrl-C does. An exception that comes while Python collects garbage
 is lost there, so a signal is also remembered, and long work asks for it now and then.
+
+Signals that come together count as one: ``timeout`` and some clusters send theirs to a process and
+to its group, which it is in, too. Only one that comes later asks to end without waiting.
 """
 
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 from threading import current_thread, main_thread
+from time import monotonic
 from types import FrameType
-from typing import NoReturn
 
 ENDING = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
 
+TOGETHER = 2.0
+"""Seconds after a signal in which further ones count as the same."""
 
-def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+_last = -inf  # when a signal came that was not one of several
+
+
+def interrupt(number: int, frame: FrameType | None) -> None:
     """A handler of signals that does what Ctrl-C does."""
-    raise KeyboardInterrupt
+    global _last
+    if monotonic() - _last >= TOGETHER:
+        _last = monotonic()
+        raise KeyboardInterrupt
 
 
 def treat_as_interruption() -> None:
@@ -35,10 +47,14 @@ def remembered_signals() -> Iterator[Callable[[], None]]:
     What somebody else has arranged for a signal stays as it is. Python allows only its main thread
     to arrange anything.
     """
-    received: list[int] = []
+    received: list[float] = []
 
     def remember(number: int, frame: FrameType | None) -> None:
-        received.append(number)
+        global _last
+        if received and monotonic() - received[-1] < TOGETHER:
+            return
+        _last = monotonic()
+        received.append(_last)
         if not _is_deferring:
             raise KeyboardInterrupt
 

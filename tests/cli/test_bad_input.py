@@ -1,10 +1,12 @@
 """Bad input on the command line: exit code 2, one sentence that helps, and nothing written."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import outpoint as op
 from tests.cli.conftest import NUMBERS, Run, listing, table
 
 WIDE = table(",".join(f"v{i}" for i in range(40)), np.random.default_rng(1).normal(size=(50, 40)))
@@ -32,10 +34,6 @@ BAD_FILES: dict[str, tuple[str | bytes, list[str]]] = {
         ["'c' and 'e' are identical", "BGe stays defined", "tell the two apart", "--drop e"],
     ),
     "duplicate names": ("a,b,a\n1.5,2,3\n4,5,6\n", ["'a' occurs more than once", "rename"]),
-    "fewer rows than columns": (
-        table(rows=NUMBERS[:3]),
-        ["fewer rows (3) than columns (4)", "--allow-degenerate"],
-    ),
     "identifier and dates": (
         "id,day,x,y\n" + "".join(f"{i + 100},2024-01-{i + 1},{i / 7},{i / 3}\n" for i in range(20)),
         ["'id' holds a different value in every row", "'day' holds dates", "--drop id,day"],
@@ -71,8 +69,79 @@ def check_refusal(run: Run, words: list[str], fragments: list[str]) -> None:
 @pytest.mark.parametrize(("content", "fragments"), BAD_FILES.values(), ids=BAD_FILES.keys())
 def test_bad_file(run: Run, content: str | bytes, fragments: list[str]) -> None:
     Path("bad.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
-    check_refusal(run, ["bad.csv"], fragments)
-    check_refusal(run, ["bad.csv", "--out", "new/deep/run", "--json"], fragments)
+    check_refusal(run, ["bad.csv", "--strict"], fragments)
+    check_refusal(run, ["bad.csv", "--strict", "--out", "new/deep/run", "--json"], fragments)
+
+
+FAIR_FILES: dict[str, tuple[str, list[str]]] = {
+    "constant": (
+        table("a,b,c,d,e", CONSTANT),
+        ["left out 'e', which is constant; keep it with --allow-degenerate"],
+    ),
+    "identical": (
+        table("a,b,c,d,e", TWICE),
+        ["left out 'e', which says the same as 'c'; keep both with --allow-degenerate"],
+    ),
+    "fewer rows than columns": (
+        table(rows=NUMBERS[:3]),
+        ["with fewer rows (3) than columns (4) the prior decides most edges"],
+    ),
+    "identifier and dates": (
+        "id,day,x,y\n"
+        + "".join(f"{i + 100},2024-01-{i + 1},{i / 7},{i * i % 11}\n" for i in range(20)),
+        [
+            "left out 'id', which differs in every row (100); keep it with --continuous id",
+            "left out 'day', which holds dates or times ('2024-01-1'); keep it with "
+            "--categorical day",
+        ],
+    ),
+    "holes": (
+        table() + ",1,2,3\n",
+        [
+            "1 row of 31 had missing values, in 'a' (1), and was dropped; refuse such rows with "
+            "--missing refuse"
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "notes"), FAIR_FILES.values(), ids=FAIR_FILES.keys())
+def test_what_is_left_out_is_said(run: Run, content: str, notes: list[str]) -> None:
+    """One line each in the printed summary, and in summary.json."""
+    Path("data.csv").write_text(content)
+    outcome = run("learn", "data.csv", "--out", "run")
+    assert outcome.code == 0, outcome.err
+    lines = outcome.out.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("Note"))
+    shown = [line[10:] for line in lines[first : first + len(notes)]]
+    assert shown == notes
+    assert [line[:10].strip() for line in lines[first : first + len(notes) + 1]] == [
+        "Note",
+        *[""] * (len(notes) - 1),
+        "Model",
+    ]
+    assert lines[1].startswith("Kinds     continuous: ")
+    summary = json.loads(Path("run/summary.json").read_text())
+    assert summary["notes"] == notes
+
+
+def test_ordinal_weights_and_na(run: Run) -> None:
+    rows = [
+        f"{['small', 'large', 'medium'][i % 3]},{i % 7 / 2},{i * i % 5},{1 + i % 2}\n"
+        for i in range(30)
+    ]
+    Path("data.csv").write_text("size,x,y,n\n" + "".join(rows) + "unknown,1,1,3\n")
+    words = ["--ordinal", "size:small<medium<large", "--weights", "n", "--na", "unknown"]
+    outcome = run("learn", "data.csv", *words, "--normal-scores", "x", "--out", "run")
+    assert outcome.code == 0, outcome.err
+    assert "data.csv: 45 observations of 3 continuous variables" in outcome.out
+    assert "(small < medium < large)" in outcome.out
+    assert op.load("run").info.reading == {
+        "ordinal": {"size": ["small", "medium", "large"]},
+        "normal_scores": ["x"],
+        "weights": "n",
+        "na": ["unknown"],
+    }
 
 
 BAD_OPTIONS = {
@@ -95,7 +164,7 @@ BAD_OPTIONS = {
     "cut into words": (["--discretize", "a:three"], ["COLUMN:K", "'a:three'"]),
     "cut into one": (["--discretize", "a:1"], ["'a'", "from 2"]),
     "decimal mark": (["--decimal", ";"], ["'.' or ','"]),
-    "missing": (["--missing", "impute"], ["'refuse' or 'drop'", "'impute'"]),
+    "missing": (["--missing", "impute"], ["'auto', 'drop' or 'refuse'", "'impute'"]),
     "decimal of bundled": (["asia", "--decimal", ","], ["decimal", "leave the options out"]),
     "old option": (["--type", "continuous"], ["no such option", "--type"]),
     "separator": (["--separator", "ab"], ["'ab'", "one character"]),

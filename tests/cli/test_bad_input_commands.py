@@ -159,7 +159,7 @@ BAD_WORDS = {
     "simulate truth.dot -n 999999999999": "ask for fewer",
     "simulate --nodes 3 --levels 0 --kind categorical": "levels",
     "simulate --nodes 3 --levels 99999999999 --kind categorical": "fewer parents or levels",
-    "simulate --nodes 3 --max-parents -1": "max_parents",
+    "simulate --nodes 3 --max-parents -1": "--max-parents",
     "simulate --nodes 3 --coefficient nan": "finite",
     "simulate --nodes 3 --coefficient inf": "finite",
     "simulate --nodes 3 --kind magic": "gaussian, categorical or mixed, not 'magic'",

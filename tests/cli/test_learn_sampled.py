@@ -19,12 +19,13 @@ def test_files_and_summary(run: Run, method: str) -> None:
         "learn", "data.csv", "--method", method, "--steps", "2000", "--chains", "2", "--seed", "3"
     )
     assert outcome.code == 0
-    assert "2 chains of 2,000 steps" in outcome.out
+    assert "2 chains of 2,000 steps, 2,000 draws" in outcome.out
     assert "Evidence" not in outcome.out
     folder = Path("outpoint-run-data")
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["method"] == method
     assert summary["log_evidence"] is None
+    assert summary["log_evidence_normalized"] is None
     rows = list(csv.DictReader((folder / "edges.csv").read_text().splitlines()))
     assert len(rows) == 12
     assert {row["status"] for row in rows} <= set(Status)

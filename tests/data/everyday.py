@@ -15,7 +15,7 @@ import numpy as np
 
 from outpoint.data import load_dataset
 from outpoint.errors import DataError
-from outpoint.scores import resolve_score
+from outpoint.scores import note_few_rows, resolve_score
 
 N_ROWS = 60
 Cell = Callable[[int], object]
@@ -56,6 +56,11 @@ def comma(cell: Callable[[int], float]) -> Callable[[int], str]:
 def likert(i: int) -> int:
     """Answers from 1 to 5."""
     return 1 + (i * i + i // 7) % 5
+
+
+def age(i: int) -> int:
+    """Whole numbers that repeat."""
+    return 18 + i * 17 % 41
 
 
 def sex(i: int) -> str:
@@ -135,8 +140,15 @@ CASES = [
     Case(
         "decimal commas between tabs",
         rows("x\ty", comma(measure), comma(other), sep="\t"),
+        True,
+        "numbers with a comma in 'x' and 'y'",
+    ),
+    Case(
+        "the same, strictly",
+        rows("x\ty", comma(measure), comma(other), sep="\t"),
         False,
         "read with decimal=','.",
+        {"strict": True},
     ),
     Case(
         "the same, said so",
@@ -154,35 +166,60 @@ CASES = [
     Case(
         "thousands separated by commas",
         rows("x,y", lambda i: f'"{1 + i},{100 + i * 7 % 900}"', other),
+        True,
+        "were taken to separate thousands",
+    ),
+    Case(
+        "the same, strictly",
+        rows("x,y", lambda i: f'"{1 + i},{100 + i * 7 % 900}"', other),
         False,
         "separate thousands, remove them",
+        {"strict": True},
     ),
-    Case("numbers with units", rows("x,y", lambda i: f"{measure(i)} kg", other), False, "units"),
+    Case(
+        "numbers with units",
+        rows("x,y,z", lambda i: f"{measure(i)} kg", other, age),
+        True,
+        "left out 'x', which holds numbers with signs or units ('50.0 kg')",
+    ),
+    Case(
+        "the same, strictly",
+        rows("x,y,z", lambda i: f"{measure(i)} kg", other, age),
+        False,
+        "write plain numbers where there are units",
+        {"strict": True},
+    ),
     Case(
         "Likert items beside a measurement",
         rows("q1,q2,x", likert, lambda i: likert(i * 3 + 1), measure),
         True,
-        "1 continuous (x), 2 categorical",
+        "3 continuous",
     ),
     Case(
         "the same, cut into levels",
         rows("q1,q2,x", likert, lambda i: likert(i * 3 + 1), measure),
         True,
-        "3 categorical",
+        "1 categorical (x)",
         {"discretize": {"x": 3}},
     ),
     Case(
-        "the same, items as numbers",
+        "the same, items as categories",
         rows("q1,q2,x", likert, lambda i: likert(i * 3 + 1), measure),
         True,
-        "3 continuous",
-        {"continuous": ["q1", "q2"]},
+        "1 continuous (x), 2 categorical",
+        {"categorical": ["q1", "q2"]},
     ),
     Case(
         "Likert items alone",
         rows("q1,q2,q3", likert, lambda i: likert(i * 3 + 1), lambda i: likert(i * i + 2)),
         True,
-        "3 categorical",
+        "3 continuous",
+    ),
+    Case(
+        "three or four codes in every column",
+        rows("g,h,sex", lambda i: i * i % 4, lambda i: 1 + i * 7 // 5 % 3, lambda i: i // 2 % 2),
+        True,
+        "3 categorical variables; every column holds a few codes",
     ),
     Case("sex as text and as 0/1", rows("sex,ill", sex, lambda i: (i * 5 // 4) % 2), True, "2 cat"),
     Case(
@@ -219,8 +256,15 @@ CASES = [
     Case(
         "a column that numbers the rows",
         rows("id,x,y", lambda i: i + 1, measure, other),
+        True,
+        "left out 'id', which differs in every row (1); keep it with continuous=[\"id\"]",
+    ),
+    Case(
+        "the same, strictly",
+        rows("id,x,y", lambda i: i + 1, measure, other),
         False,
         'drop=["id"]',
+        {"strict": True},
     ),
     Case(
         "the same, left out",
@@ -232,8 +276,28 @@ CASES = [
     Case(
         "identifiers as text",
         rows("patient,x,y", lambda i: f"P-{i * 37 % 997}", measure, other),
+        True,
+        'keep it with categorical=["patient"]',
+    ),
+    Case(
+        "the same, strictly",
+        rows("patient,x,y", lambda i: f"P-{i * 37 % 997}", measure, other),
         False,
         'drop=["patient"]',
+        {"strict": True},
+    ),
+    Case(
+        "patients with several rows",
+        rows("patient,week,x", lambda i: f"P-{i // 4}", lambda i: i % 4, measure),
+        True,
+        "rows of one subject are not independent",
+    ),
+    Case(
+        "the same, strictly",
+        rows("patient,week,x", lambda i: f"P-{i // 4}", lambda i: i % 4, measure),
+        False,
+        "identifiers of subjects with several rows each",
+        {"strict": True},
     ),
     Case(
         "identifiers, dates and free text at once",
@@ -245,36 +309,76 @@ CASES = [
             measure,
             other,
         ),
+        True,
+        "left out 'patient_id', which differs in every row (1000)",
+    ),
+    Case(
+        "the same, strictly",
+        rows(
+            "patient_id,seen,note,x,y",
+            lambda i: 1000 + i * 13,
+            day,
+            lambda i: f"came at {i} with a cough",
+            measure,
+            other,
+        ),
         False,
         'drop=["patient_id", "seen", "note"]',
+        {"strict": True},
     ),
-    Case("dates", rows("day,x,y", day, measure, other), False, "holds dates or times"),
+    Case("dates", rows("day,x,y", day, measure, other), True, "left out 'day', which holds dates"),
+    Case(
+        "the same, strictly",
+        rows("day,x,y", day, measure, other),
+        False,
+        "holds dates or times",
+        {"strict": True},
+    ),
     Case(
         "dates like 31.12.2024 and 20241231",
         rows(
             "a,b,x,y", lambda i: f"{1 + i % 28}.3.2024", lambda i: 20240101 + i % 28, measure, other
         ),
-        False,
-        'drop=["a", "b"]',
+        True,
+        "left out 'a' and 'b', which hold dates or times",
     ),
     Case(
         "nearly as many levels as rows",
         rows("town,x,y", lambda i: f"town {i * 7 % 45}", measure, other),
+        True,
+        "left out 'town', which has too many levels for its rows (45 levels, such as 'town 0')",
+    ),
+    Case(
+        "the same, strictly",
+        rows("town,x,y", lambda i: f"town {i * 7 % 45}", measure, other),
         False,
-        "nearly as many levels as rows",
+        "many levels in few rows each",
+        {"strict": True},
     ),
     Case(
         "empty cells and NA",
         rows("x,y", sometimes(measure, ""), sometimes(other, "NA", 30)),
-        False,
-        "missing='drop'",
+        True,
+        "4 rows of 60 had missing values, in 'x' (3) and 'y' (2), and were dropped",
     ),
     Case(
-        "the same, rows dropped",
+        "the same, strictly",
         rows("x,y", sometimes(measure, ""), sometimes(other, "NA", 30)),
+        False,
+        "missing='drop'",
+        {"strict": True},
+    ),
+    Case(
+        "many empty cells",
+        rows("x,y,z", sometimes(measure, "", 4), sometimes(other, "NA", 5), age),
+        False,
+        'leave out the columns that cost most rows with drop=["x"]',
+    ),
+    Case(
+        "a column that is half empty",
+        rows("x,y,z", measure, lambda i: other(i) if i % 2 else "", age),
         True,
-        "4 of 60 rows",
-        {"missing": "drop"},
+        "left out 'y', which lacks too many values",
     ),
     Case(
         "missing values as ?, ., - and null",
@@ -285,8 +389,8 @@ CASES = [
             sometimes(sex, "-", 12),
             sometimes(likert, "null", 10),
         ),
-        False,
-        "'a' (3), 'b' (4), 'c' (5) and 'd' (6)",
+        True,
+        "in 'd' (6), 'c' (5), 'b' (4) and 'a' (3), and were dropped",
     ),
     Case(
         "a column without any value",
@@ -297,34 +401,88 @@ CASES = [
     ),
     Case(
         "a word among numbers",
-        rows("x,y", sometimes(measure, "broken"), sometimes(other, "<5")),
+        rows("x,y,z,a", sometimes(measure, "broken"), sometimes(other, "<5"), measure, age),
+        True,
+        "left out 'x' and 'y', which have words among their numbers",
+    ),
+    Case(
+        "the same, strictly",
+        rows("x,y,z,a", sometimes(measure, "broken"), sometimes(other, "<5"), measure, age),
         False,
         "'x' has 'broken' in row 4 (line 5) and 'y' has '<5' in row 4 (line 5)",
+        {"strict": True},
     ),
-    Case("infinite values", rows("x,y", sometimes(measure, "inf"), other), False, "infinite"),
+    Case(
+        "the same, words said to be missing",
+        rows("x,y,a", sometimes(measure, "broken"), sometimes(other, "<5"), age),
+        True,
+        "3 rows of 60 had missing values",
+        {"na": ["broken", "<5"]},
+    ),
+    Case(
+        "infinite values",
+        rows("x,y,z", sometimes(measure, "inf"), other, age),
+        True,
+        "left out 'x', which has infinite values ('inf' in row 4 (line 5))",
+    ),
+    Case(
+        "the same, strictly",
+        rows("x,y,z", sometimes(measure, "inf"), other, age),
+        False,
+        "There are infinite values: 'x' has 'inf'",
+        {"strict": True},
+    ),
     Case(
         "constant columns",
         rows("x,y,unit,site", measure, other, lambda i: 1, lambda i: 3),
+        True,
+        "left out 'unit' and 'site', which are constant; keep them with allow_degenerate=True",
+    ),
+    Case(
+        "the same, strictly",
+        rows("x,y,unit,site", measure, other, lambda i: 1, lambda i: 3),
         False,
         "'unit' and 'site' are constant",
+        {"strict": True},
     ),
     Case(
         "the same column twice",
         rows("x,y,x2", measure, other, measure),
+        True,
+        "left out 'x2', which says the same as 'x'; keep both with allow_degenerate=True",
+    ),
+    Case(
+        "the same, strictly",
+        rows("x,y,x2", measure, other, measure),
         False,
         "'x' and 'x2' are identical",
+        {"strict": True},
     ),
     Case(
         "Celsius and Fahrenheit",
         rows("c,y,f", measure, other, lambda i: 32 + 1.8 * measure(i)),
+        True,
+        "left out 'f', which says the same as 'c'; keep both with allow_degenerate=True",
+    ),
+    Case(
+        "the same, strictly",
+        rows("c,y,f", measure, other, lambda i: 32 + 1.8 * measure(i)),
         False,
         "'c' and 'f' are copies",
+        {"strict": True},
     ),
     Case(
         "sex as text and as a number",
         rows("sex,code,q", sex, lambda i: 1 + (sex(i) == "f"), likert),
+        True,
+        "left out 'code', which says the same as 'sex'; keep both with allow_degenerate=True",
+    ),
+    Case(
+        "the same, strictly",
+        rows("sex,code,q", sex, lambda i: 1 + (sex(i) == "f"), likert),
         False,
         "'sex' and 'code' are copies",
+        {"strict": True},
     ),
     Case("a name used twice", rows("x,y,x", measure, other, likert), False, "more than once"),
     Case("a column without a name", rows("x,,y", measure, likert, other), False, "Column 2 has no"),
@@ -357,7 +515,32 @@ CASES = [
         "4 obs",
     ),
     Case("100,000 rows", noise(100_000, 12), True, "100000 observations of 12 continuous"),
-    Case("2,000 columns", noise(50, 2000), False, "fewer rows (50) than columns (2000)"),
+    Case("2,000 columns", noise(50, 2000), True, "fewer rows (50) than columns (2000)"),
+    Case(
+        "all combinations with counts",
+        b"sex,ill,Freq\nf,no,12\nf,yes,3\nm,no,9\nm,yes,14\n",
+        True,
+        "use weights='Freq'",
+    ),
+    Case(
+        "the same, counted",
+        b"sex,ill,Freq\nf,no,12\nf,yes,3\nm,no,9\nm,yes,14\n",
+        True,
+        "38 observations of 2 categorical variables",
+        {"weights": "Freq"},
+    ),
+    Case(
+        "correlations",
+        b"a,b,c\n1,0.5,0.2\n0.5,1,0.1\n0.2,0.1,1\n",
+        False,
+        "a matrix of correlations between 'a', 'b' and 'c'",
+    ),
+    Case(
+        "nothing but names and dates",
+        rows("name,day", lambda i: f"k{i}", day),
+        False,
+        "There is nothing to learn, because no column is left as a variable",
+    ),
 ]
 
 
@@ -369,7 +552,7 @@ def outcome(case: Case) -> tuple[bool, str]:
         resolve_score("auto", data).bind(data)
     except DataError as error:
         return False, str(error)
-    return True, "; ".join([data.describe(), *data.notes])
+    return True, "; ".join([data.describe(), *data.notes, *note_few_rows(data)])
 
 
 def table() -> str:

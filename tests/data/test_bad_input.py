@@ -36,6 +36,10 @@ BAD_FILES: dict[str, tuple[bytes, list[str]]] = {
     "neither UTF-8 nor Windows-1252": (b"gr\x81\xff,b\n1,2\n", ["not a text file", "UTF-8"]),
     "broken utf-16": ("a,b\n1,2\n".encode("utf-16")[:-1], ["not a text file"]),
     "binary": (b"a,b\n1\x00,2\n", ["not a text file"]),
+}
+
+# the same, for what is only refused with strict=True
+STRICT_FILES: dict[str, tuple[bytes, list[str]]] = {
     "decimal comma": (
         b"a\tb\n1\t1,5\n2\t2,25\n",
         ["'b' has '1,5' in row 1 (line 2)", "decimal=','"],
@@ -54,7 +58,8 @@ BAD_FILES: dict[str, tuple[bytes, list[str]]] = {
         ["'a'", "2 missing values", "first in row 2 (line 3)", "drop 2 rows of 4", "impute"],
     ),
     "missing among text": (b"a,b\nx,1\n?,1\ny,1\n", ["'a'", "1 missing value, in row 2", "'?'"]),
-    "none among text": (b"a,b\nmild,1\nNone,1\n", ["'a'", "1 missing value", "rename 'None'"]),
+    "none among numbers": (b"a,b\n2.5,1\nNone,2\n", ["'a'", "1 missing value", "('None')"]),
+    "word of missing": (b"a,b\nmild,1\nnull,1\n", ["'a'", "1 missing value", "rename 'null'"]),
 }
 
 
@@ -75,6 +80,16 @@ def test_bad_file(tmp_path: Path, content: bytes, fragments: list[str]) -> None:
     check(caught.value, fragments)
 
 
+@pytest.mark.attack("tables that cannot be read")
+@pytest.mark.parametrize(("content", "fragments"), STRICT_FILES.values(), ids=STRICT_FILES.keys())
+def test_strict_file(tmp_path: Path, content: bytes, fragments: list[str]) -> None:
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        load_dataset(path, strict=True)
+    check(caught.value, fragments)
+
+
 MARKERS = ["", "  ", "NA", "na", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", " NA "]
 MARKERS += [".", "-", "#N/A", "<NA>", "NaT"]
 
@@ -84,19 +99,27 @@ MARKERS += [".", "-", "#N/A", "<NA>", "NaT"]
 def test_every_marker_is_missing(tmp_path: Path, marker: str, kind: str | None) -> None:
     path = tmp_path / "data.csv"
     path.write_text(f"a,b\n{ROWS}{marker},1\n")
-    with pytest.raises(DataError, match=r"'a' has 1 missing value, in row 6 \(line 7\)"):
-        load_dataset(path, **({kind: ["a"]} if kind else {}))
+    kinds = {kind: ["a"]} if kind else {}
+    for refusing in ({"strict": True}, {"missing": "refuse"}):
+        with pytest.raises(DataError, match=r"'a' has 1 missing value, in row 6 \(line 7\)"):
+            load_dataset(path, **kinds, **refusing)
+    found = load_dataset(path, **kinds)
+    assert found.n_obs == 5
+    assert found.notes == (
+        "1 row of 6 had missing values, in 'a' (1), and was dropped; refuse such rows with "
+        "missing='refuse'",
+    )
 
 
 def test_words_that_contain_a_marker_are_not_missing(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text("a,b\nNAB,1\nnone of these,2\nnone,1\n")
-    assert load_dataset(path).levels[0] == ("NAB", "none", "none of these")
+    assert load_dataset(path, keep=True).levels[0] == ("NAB", "none", "none of these")
 
 
 def test_a_minus_beside_a_plus_is_an_answer(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
-    path.write_text("rhesus,b\n+,1\n-,2\n+,1\n")
+    path.write_text("rhesus,b\n+,1\n-,2\n+,2\n")
     assert load_dataset(path).levels[0] == ("+", "-")
 
 
@@ -159,9 +182,26 @@ BAD_MEMORY = {
     "lazy frame": (pl.LazyFrame({"a": [1]}), ["'LazyFrame'"]),
     "vector": (np.ones(3), ["2 dimensions", "not 1"]),
     "cube": (np.ones((2, 2, 2)), ["2 dimensions", "not 3"]),
-    "complex": (np.ones((2, 2), dtype=complex), ["'x1'", "complex128"]),
     "array one column": (np.ones((3, 1)), ["one column", "at least two variables"]),
     "array no rows": (np.ones((0, 3)), ["no rows"]),
+    "list of numbers": ([1, 2, 3], ["'list'"]),
+    "empty list": ([], ["no columns", "at least two variables"]),
+    "ragged list": ([[1, 2], [1, 2], [1]], ["Row 3 has 1 values", "row 1 has 2"]),
+    "pandas duplicate": (
+        pd.DataFrame([[1, 2]], columns=["a", "a"]),
+        ["'a' occurs more than once"],
+    ),
+    "pandas same text": (pd.DataFrame({1: [1, 2], "1": [3, 4]}), ["'1' occurs more than once"]),
+    "pandas no rows": (pd.DataFrame({"a": [], "b": []}), ["no rows"]),
+}
+
+# refused with strict=True only
+STRICT_MEMORY = {
+    "pandas same level": (
+        pd.DataFrame({"a": pd.Categorical([1, "1"]), "b": [1, 2]}),
+        ["levels of column 'a' are not unique"],
+    ),
+    "complex": (np.ones((2, 2), dtype=complex), ["'x1'", "complex128"]),
     "array nan": (
         np.array([[1, 2], [3, nan], [nan, nan]]),
         ["2 of 3 rows", "'x1' (1)", "'x2' (2)"],
@@ -171,9 +211,6 @@ BAD_MEMORY = {
         np.ma.masked_equal(np.array([[1, 2], [3, 4]]), 4),
         ["'x2'", "1 missing value", "row 2"],
     ),
-    "list of numbers": ([1, 2, 3], ["'list'"]),
-    "empty list": ([], ["no columns", "at least two variables"]),
-    "ragged list": ([[1, 2], [1, 2], [1]], ["Row 3 has 1 values", "row 1 has 2"]),
     "none in list": ([[1, 2], [None, 2]], ["'x1'", "1 missing value", "row 2"]),
     "pandas nan": (pd.DataFrame({"a": [1.0, nan, nan], "b": 1}), ["'a'", "2 missing", "row 2"]),
     "pandas NA": (pd.DataFrame({"a": pd.array([1, None]), "b": 1}), ["'a'", "1 missing"]),
@@ -203,16 +240,6 @@ BAD_MEMORY = {
         pd.DataFrame({"d": DATES, "b": 1}),
         ["'d'", "dates", "datetime", 'drop=["d"]'],
     ),
-    "pandas duplicate": (
-        pd.DataFrame([[1, 2]], columns=["a", "a"]),
-        ["'a' occurs more than once"],
-    ),
-    "pandas same text": (pd.DataFrame({1: [1, 2], "1": [3, 4]}), ["'1' occurs more than once"]),
-    "pandas same level": (
-        pd.DataFrame({"a": pd.Categorical([1, "1"]), "b": [1, 2]}),
-        ["levels of column 'a' are not unique"],
-    ),
-    "pandas no rows": (pd.DataFrame({"a": [], "b": []}), ["no rows"]),
     "polars null": (pl.DataFrame({"a": [1, None], "b": [1, 2]}), ["'a'", "1 missing", "row 2"]),
     "polars nan": (pl.DataFrame({"a": [1.0, nan], "b": [1, 2]}), ["'a'", "1 missing", "row 2"]),
     "polars text null": (pl.DataFrame({"a": ["x", None], "b": [1, 2]}), ["'a'", "1 missing"]),
@@ -231,6 +258,14 @@ def test_bad_data_in_memory(data: object, fragments: list[str]) -> None:
     check(caught.value, fragments)
 
 
+@pytest.mark.attack("tables that cannot be read")
+@pytest.mark.parametrize(("data", "fragments"), STRICT_MEMORY.values(), ids=STRICT_MEMORY.keys())
+def test_strict_data_in_memory(data: object, fragments: list[str]) -> None:
+    with pytest.raises(DataError) as caught:
+        load_dataset(data, strict=True)
+    check(caught.value, fragments)
+
+
 ARRAY = np.array([[2, 3], [0, 1], [1, 2]])
 DATASET = Dataset(("a", "b"), [[1, 2]])
 BAD_OPTIONS = {
@@ -246,7 +281,27 @@ BAD_OPTIONS = {
     "one level": (ARRAY, {"discretize": {"x1": 1}}, ["'x1'", "from 2", "not 1"]),
     "levels without a column": (ARRAY, {"discretize": 3}, ["dictionary", "not 3"]),
     "decimal mark": (ARRAY, {"decimal": ";"}, ["decimal is '.' or ','"]),
-    "missing": (ARRAY, {"missing": "impute"}, ["missing is 'refuse' or 'drop'", "'impute'"]),
+    "missing": (
+        ARRAY,
+        {"missing": "impute"},
+        ["missing is 'auto', 'drop' or 'refuse'", "'impute'"],
+    ),
+    "preferred kind": (ARRAY, {"prefer": "both"}, ["prefer is", "'both'"]),
+    "ordinal and categorical": (ARRAY, {"ordinal": "x1", "categorical": "x1"}, ["'x1'", "both"]),
+    "ordinal and ranked": (ARRAY, {"ordinal": "x1", "normal_scores": "x1"}, ["'x1'", "both"]),
+    "ordinal and continuous": (ARRAY, {"ordinal": "x1", "continuous": "x1"}, ["'x1'", "both"]),
+    "everything ordinal": (ARRAY, {"ordinal": "all"}, ["ordinal names 'all'", "not a column"]),
+    "order of one word": (ARRAY, {"ordinal": {"x1": "low"}}, ["levels of 'x1' in order", "'low'"]),
+    "order with a repetition": (ARRAY, {"ordinal": {"x1": "aba"}}, ["levels of 'x1'"]),
+    "order with a level twice": (
+        ARRAY,
+        {"ordinal": {"x1": ["a", "b", "a"]}},
+        ["a level of 'x1' more than once"],
+    ),
+    "unknown weights": (ARRAY, {"weights": "n"}, ["weights names 'n'", "not a column"]),
+    "weights in a list": (ARRAY, {"weights": [1, 2]}, ["weights is the name of a column"]),
+    "words for missing": (ARRAY, {"na": 5}, ["na is a list of words", "5"]),
+    "words of a Dataset": (DATASET, {"na": "x"}, ["na", "Dataset already"]),
     "decimal mark in memory": (ARRAY, {"decimal": ","}, ["decimal", "files only"]),
     "separator in memory": (ARRAY, {"separator": ","}, ["separator", "files only"]),
     "long separator": ("asia", {"separator": "||"}, ["'||'", "one character"]),

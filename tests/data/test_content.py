@@ -66,7 +66,7 @@ def test_the_limit_is_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     path = tmp_path / "data.csv"
     path.write_bytes(text)
     monkeypatch.setattr(content, "MAX_BYTES", len(text))
-    assert load_dataset(path).n_obs == 2
+    assert load_dataset(path, keep=True).n_obs == 2
     monkeypatch.setattr(content, "MAX_BYTES", len(text) - 1)
     with pytest.raises(DataError, match="too much for a table"):
         load_dataset(path)
@@ -76,7 +76,7 @@ def test_number_of_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     path = tmp_path / "data.csv"
     path.write_text("a,b\n" + "0.5,1.5\n" * 4)
     monkeypatch.setattr(textfile, "MAX_CELLS", 8)
-    assert load_dataset(path).n_obs == 4
+    assert load_dataset(path, keep=True).n_obs == 4
     monkeypatch.setattr(textfile, "MAX_CELLS", 7)
     with pytest.raises(DataError, match="million cells"):
         load_dataset(path)
@@ -99,7 +99,10 @@ def test_pipes_are_read(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     sent = pack(b"a,b\n0.5,1.5\n2.5,3.5\n")
     writer = threading.Thread(target=path.write_bytes, args=(sent,))
     writer.start()
-    assert load_dataset(path).values.tolist() == [[0.5, 1.5], [2.5, 3.5]]
+    assert load_dataset(path, continuous="all", keep=True).values.tolist() == [
+        [0.5, 1.5],
+        [2.5, 3.5],
+    ]
     writer.join()
 
 

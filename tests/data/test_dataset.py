@@ -243,7 +243,7 @@ def test_to_frame_round_trip() -> None:
     assert frame["a"].tolist() == ["no", "yes"]
     assert frame["c"].cat.categories.tolist() == ["l", "m", "h"]
     assert frame["b"].dtype == np.float64
-    assert load_dataset(frame) == ds
+    assert load_dataset(frame, continuous=["b"], keep=True) == ds
     assert isinstance(frame, pd.DataFrame)
 
 

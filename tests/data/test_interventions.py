@@ -120,7 +120,7 @@ def test_a_row_of_cardinalities_has_no_entry(tmp_path):
 
 def test_columns_that_are_numbers(tmp_path):
     path = tmp_path / "table.csv"
-    path.write_text("1,2,set\n0.5,0.25,1\n0.1,0.75,2\n0.3,0.5,\n")
+    path.write_text("1,2,set\n0.5,0.25,1\n0.1,0.75,2\n0.3,0.9,\n")
     assert op.load_dataset(path, interventions="set").interventions == (("1",), ("2",), ())
 
 

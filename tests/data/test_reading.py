@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> Path:
 def test_columns_in_the_order_asked_for(path: Path) -> None:
     ds = load_dataset(path, columns=["q", "x"])
     assert ds.names == ("q", "x")
-    assert ds.kinds == ("categorical", "continuous")
+    assert ds.kinds == ("continuous", "continuous")
 
 
 def test_columns_left_out_are_never_looked_at(path: Path) -> None:
@@ -36,7 +36,7 @@ def test_columns_left_out_are_never_looked_at(path: Path) -> None:
 
 
 def test_dropping_a_name_used_twice(path: Path) -> None:
-    path.write_text("a,b,c,a\n1,2,3,4\n2,1,4,3\n")
+    path.write_text("a,b,c,a\n1,2,3,4\n2,1,4,3\n2,2,4,3\n")
     assert load_dataset(path, drop="a").names == ("b", "c")
 
 
@@ -51,6 +51,8 @@ def test_discretize(path: Path) -> None:
 
 def test_discretize_all_means_the_continuous_columns(path: Path) -> None:
     ds = load_dataset(path, drop="id", discretize={"all": 2, "z": 2})
+    assert ds.cardinalities.tolist() == [2, 2, 2, 2]
+    ds = load_dataset(path, drop="id", discretize={"all": 2}, categorical=["q"])
     assert ds.cardinalities.tolist() == [2, 2, 5, 2]
 
 
@@ -60,20 +62,23 @@ def test_discretize_text(path: Path) -> None:
 
 
 def test_dropped_rows_take_their_levels_with_them(path: Path) -> None:
-    path.write_text("a,b,c\nx,1,1.5\ny,2,2.5\nz,3,NA\nx,?,4.5\ny,2,5.5\n")
+    path.write_text("a,b,c\nx,1,1.5\ny,2,2.5\nz,3,NA\nx,?,4.5\ny,1,5.5\n")
     ds = load_dataset(path, missing="drop")
     assert ds.levels == (("x", "y"), ("1", "2"), None)
     assert ds.n_obs == 3
-    assert ds.notes == ("2 of 5 rows had missing values and were dropped",)
-    path.write_text("a,b,c\nx,1,1.5\ny,2,2.5\ny,2,5.5\n")
+    assert ds.notes == (
+        "2 rows of 5 had missing values, in 'b' (1) and 'c' (1), and were dropped; refuse such "
+        "rows with missing='refuse'",
+    )
+    path.write_text("a,b,c\nx,1,1.5\ny,2,2.5\ny,1,5.5\n")
     assert load_dataset(path) == ds
 
 
 def test_dropped_rows_keep_declared_levels() -> None:
-    frame = pd.DataFrame({"a": pd.Categorical(["x", "y", "z"]), "b": [0.5, 1.5, None]})
-    ds = load_dataset(frame, missing="drop")
+    frame = pd.DataFrame({"a": pd.Categorical(["x", "y", "z", "x"]), "b": [0.5, 1.5, None, 3.0]})
+    ds = load_dataset(frame)
     assert ds.levels[0] == ("x", "y", "z")
-    assert ds.n_obs == 2
+    assert ds.n_obs == 3
 
 
 def test_all_that_is_wrong_is_said_at_once(path: Path) -> None:
@@ -82,7 +87,7 @@ def test_all_that_is_wrong_is_said_at_once(path: Path) -> None:
         + "".join(f"k{i},2024-01-{i + 1:02d},{'' if i == 5 else i / 7},1e999\n" for i in range(20))
     )
     with pytest.raises(DataError) as caught:
-        load_dataset(path)
+        load_dataset(path, strict=True)
     for fragment in ("'y' has '1e999'", "'id' holds", "'day' holds dates", "'x' has 1 missing"):
         assert fragment in str(caught.value)
 
@@ -90,7 +95,7 @@ def test_all_that_is_wrong_is_said_at_once(path: Path) -> None:
 def test_long_lists_are_cut() -> None:
     frame = pd.DataFrame({f"v{i}": [None, 1.5] for i in range(30)})
     with pytest.raises(DataError, match=r"'v7' \(1\) and 22 more; drop these rows"):
-        load_dataset(frame)
+        load_dataset(frame, strict=True)
 
 
 OPTIONS: list[dict[str, Any]] = [
@@ -100,6 +105,13 @@ OPTIONS: list[dict[str, Any]] = [
     {"drop": ["id"], "discretize": {"x": 3}},
     {"drop": ["id"], "continuous": ["all"], "categorical": ["g", "z"], "separator": ","},
     {"columns": ["q", "z"], "decimal": ".", "cardinality_row": False},
+    {"ordinal": ["g", "q"], "normal_scores": ["x"]},
+    {"ordinal": {"g": ["b", "a"], "q": []}},
+    {"weights": "q", "na": ["b"], "missing": "drop"},
+    {"na": []},
+    {"strict": True, "drop": ["id"]},
+    {"allow_degenerate": True, "prefer": "categorical"},
+    {"keep": True, "missing": "refuse"},
 ]
 
 
@@ -113,10 +125,10 @@ def test_a_data_set_remembers_how_it_was_read(path: Path, options: dict[str, Any
 
 
 def test_only_options_that_were_given_are_remembered(path: Path) -> None:
-    ds = load_dataset(path, drop="id", missing="refuse", discretize={}, categorical=())
+    ds = load_dataset(path, drop="id", missing="auto", discretize={}, categorical=(), ordinal={})
     assert ds.reading == {"drop": ["id"]}
     assert load_dataset("asia").reading == {}
-    assert load_dataset(np.eye(4) + 0.5).reading == {}
+    assert load_dataset(np.eye(4)[:3] + 0.5).reading == {}
 
 
 def test_changes_in_python_cannot_be_read_again(path: Path) -> None:

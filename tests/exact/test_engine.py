@@ -120,7 +120,7 @@ def test_the_automatic_choice_depends_on_the_problem_alone(monkeypatch):
     monkeypatch.setattr("outpoint.exact.feasibility.available_memory", lambda: 1)
     monkeypatch.setattr("os.cpu_count", lambda: 1)
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0}, raising=False)
-    assert [is_quick(n) for n in (2, 20, 21, 40)] == [True, True, False, False]
+    assert [is_quick(n, 2**34) for n in (2, 20, 21, 22)] == [True, True, True, False]
     assert [is_best_quick(n) for n in (2, 22, 23)] == [True, True, False]
     assert is_quick(14, estimate_memory(14))
     assert not is_quick(14, estimate_memory(14) - 1)

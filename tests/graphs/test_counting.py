@@ -1,6 +1,6 @@
 from collections import Counter
 from fractions import Fraction
-from math import comb, factorial
+from math import comb, factorial, log
 
 import networkx as nx
 import numpy as np
@@ -8,7 +8,7 @@ import pytest
 
 from outpoint.errors import OptionError
 from outpoint.graphs import LabelledPartition, count_dags
-from outpoint.graphs.counting import layer_counts, partition_size_law
+from outpoint.graphs.counting import layer_counts, log_weight_of_dags, partition_size_law
 from tests.reference import all_dags
 
 from .helpers import all_partitions
@@ -168,3 +168,12 @@ def test_first_layers_of_many_nodes() -> None:
 def test_bad_numbers_are_refused(make, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         make()
+
+
+@pytest.mark.parametrize("n_nodes", [1, 2, 5, 12])
+def test_weights_of_one_count_dags(n_nodes: int) -> None:
+    found = log_weight_of_dags([Fraction(1)] * n_nodes)
+    assert found == pytest.approx(log(count_dags(n_nodes)), rel=1e-14)
+    few = [Fraction(int(k <= 2)) for k in range(n_nodes)]
+    expected = log(count_dags(n_nodes, max_parents=2))
+    assert log_weight_of_dags(few) == pytest.approx(expected, rel=1e-14)

@@ -21,7 +21,7 @@ from outpoint.mcmc.ladder import (
     space_powers,
     tuning_steps,
 )
-from outpoint.mcmc.replicas import COMING_DOWN, NOWHERE, choose_replicas, make_replicas
+from outpoint.mcmc.replicas import COMING_DOWN, NOWHERE, choose_replicas, hot_batches, make_replicas
 from outpoint.mcmc.samplers.tempered import TemperedChain
 from outpoint.tables.view import TableView
 from tests.exact.problems import gaussian, random_scores
@@ -190,6 +190,18 @@ def check_log_weights(chain: Chain, weights: np.ndarray, atol: float) -> None:
         np.testing.assert_allclose(mean_log_weight(moments, origin), expected, rtol=0, atol=atol)
 
 
+def check_hot_batches(chain: Chain, weights: np.ndarray, atol: float) -> None:
+    """Means over batches of so many sweeps that the complete ones are at most 64."""
+    size = 1
+    while len(weights) > 64 * size:
+        size *= 2
+    n_batches = len(weights) // size
+    expected = weights[: n_batches * size, -1].reshape(n_batches, size).mean(axis=1)
+    found = hot_batches(chain.ladder)
+    assert len(found) == n_batches
+    np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
+
+
 def run_sweeps(chain: Chain, n_sweeps: int) -> np.ndarray:
     """Rows keep their states in a swap, so they show where a sweep has left each replica."""
     weights = []
@@ -210,6 +222,15 @@ def test_log_weights_of_compiled_replicas(name, fresh):
     assert (chain.ladder.moments[measured:] == 0).all()
     assert (weights.std(axis=0) > 0.1).all()
     check_log_weights(chain, weights[:, :measured], atol=1e-9)
+    if not fresh:
+        check_hot_batches(chain, weights, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_sweeps", [1, 63, 64, 65, 127, 129, 300])
+def test_batches_of_the_hottest_replica(n_sweeps):
+    recipe = Recipe({"node_gibbs": 1.0}, powers=(1.0, 0.3), sweep=2)
+    chain = Chain(target("bge", 4), recipe, seed=7)
+    check_hot_batches(chain, run_sweeps(chain, n_sweeps), atol=1e-9)
 
 
 def test_log_weights_far_from_zero():
@@ -241,16 +262,16 @@ def test_a_log_weight_that_never_varies(value):
     [
         ([0.5], 1),
         ([0.0, 0.0, 0.0], 3),
-        ([0.5] * 11, 11),
-        ([0.5] * 12, 12),
-        ([0.5] * 13, 12),
-        ([0.5] * 12 + [0.0], 13),
-        ([1.0, 0.5, 1.0, 0.75, 1.0, 0.0] * 2, 8),
-        ([1.0] * 20, 6),
+        ([0.5] * 23, 23),
+        ([0.5] * 24, 24),
+        ([0.5] * 25, 24),
+        ([0.5] * 24 + [0.0], 25),
+        ([1.0, 0.5, 1.0, 0.75, 1.0, 0.0] * 4, 16),
+        ([1.0] * 20, 12),
     ],
 )
 def test_affordable_rung(rejection, rung):
-    assert MOST_BARRIER == 6.0
+    assert MOST_BARRIER == 12.0
     assert affordable_rung(np.array(rejection)) == rung
 
 

@@ -32,11 +32,11 @@ def judge(series, log_scores, n_edges, **options):
     return assess(series, NAMES[: series.shape[2]], log_scores, n_edges, **options)
 
 
-def crossed(*round_trips, gap=0.0):
+def crossed(*round_trips, gap=0.0, error=0.0):
     """Ladders that were crossed so often, in all or by chain."""
     if len(round_trips) == 1:
         round_trips = (round_trips[0] // 4,) * 4
-    return Crossing(tuple(round_trips), gap)
+    return Crossing(tuple(round_trips), gap, error)
 
 
 def test_converged():
@@ -227,13 +227,37 @@ def test_few_effective_draws():
 
 
 def test_differences_that_chance_explains_are_not_called_a_disagreement():
-    """200 coin flips per chain and edge: some means differ by more than 0.1."""
+    """80 coin flips per chain and edge: some means differ by more than 0.1.
+
+    With 250 flips, 1,000 effective draws in all, that is known to be chance.
+    """
     rng = np.random.default_rng(3)
-    coins = (rng.random((4, 200, 30)) < 0.5).astype(float)
-    found = judge(coins, *run()[1:])
+    coins = (rng.random((4, 250, 30)) < 0.5).astype(float)
+    found = judge(coins[:, :80, :2], *run()[1:])
     assert not found.converged
     assert "too short" in found.verdict
     assert "may be chance" in found.verdict
+    longer = judge(coins[:, :, :8], *run()[1:])
+    assert longer.largest_difference > 0.1
+    assert longer.converged, longer.verdict
+    assert longer.groups == ((0, 1, 2, 3),)
+    assert longer.n_disagreeing == 0
+    assert set(longer.edges.status) <= {"ok", "precise"}
+
+
+@pytest.mark.parametrize("apart", [0.11, 0.13, 0.15, 0.19, 0.3])
+def test_chance_explains_no_difference_that_stays(apart):
+    """Chains that stay so far apart, of 2,000 independent draws each, which R-hat hardly sees."""
+    rng = np.random.default_rng(5)
+    level = 0.5 + apart * np.array([-0.5, -0.5, 0.5, 0.5])[:, None, None]
+    coins = (rng.random((4, 2000, 3)) < level).astype(float)
+    found = judge(coins, *run()[1:])
+    assert not found.converged
+    assert found.n_disagreeing >= 1
+    assert len(found.groups) > 1
+    if apart == 0.11:
+        assert found.smallest_ess >= 400, "only the errors of the means tell"
+        assert found.worst_rhat <= 1.05
 
 
 def test_short_runs():
@@ -327,10 +351,24 @@ def test_chains_without_a_round_trip_are_named(trips, who):
     )
 
 
-@pytest.mark.parametrize(("gap", "agree"), [(0.0, True), (0.5, True), (0.51, False), (12.3, False)])
-def test_hottest_replicas_must_agree(gap, agree):
-    """If they do not, ladders begin at different places and their trips are no new starts."""
-    found = judge(*run(), crossing=crossed(1000, gap=gap))
+@pytest.mark.parametrize(
+    ("gap", "error", "agree"),
+    [
+        (0.0, 0.0, True),
+        (0.5, 0.0, True),
+        (0.51, 0.0, False),
+        (12.3, 0.0, False),
+        (0.9, 0.1, False),
+        (0.9, 0.2, True),
+        (1.1, 0.5, False),
+    ],
+)
+def test_hottest_replicas_must_agree(gap, error, agree):
+    """If they do not, ladders begin at different places and their trips are no new starts.
+
+    A difference that may be chance counts only if it is large.
+    """
+    found = judge(*run(), crossing=crossed(1000, gap=gap, error=error))
     assert found.converged == agree
     if not agree:
         assert found.verdict == (

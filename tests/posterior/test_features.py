@@ -237,8 +237,10 @@ def test_a_feature_that_never_varies():
     sampled = op.learn(data, op.CustomScore(score), "mcmc", steps=2000, seed=1)
     estimate = sampled.estimate("leaf(c)")
     assert (estimate.value, estimate.status) == (1.0, "constant")
-    assert np.isnan(estimate.mcse)
-    assert np.isnan(estimate.effective_sample_size)
+    assert estimate.mcse == pytest.approx(1 / 4000), "4,000 draws, all alike"
+    assert estimate.effective_sample_size == pytest.approx(4000)
+    assert estimate.n_draws == 4000
+    assert np.isnan(sampled.estimate(lambda dag: dag.n_edges + 2).mcse), "no event"
     few = op.learn(data, op.CustomScore(score), "mcmc", steps=2000, draws=3, seed=1)
     assert few.estimate("leaf(c)").status == "few draws"
 

@@ -72,6 +72,7 @@ def record_of(codes: np.ndarray, n_batches: int) -> ChainRecord:
         round_trips=50,
         hot_log_weight=0.0,
         hot_spread=0.0,
+        hot_batches=np.zeros(0),
         n_steps=len(codes),
         thin=1,
     )
@@ -234,7 +235,8 @@ def test_diagnostics_of_edges_from_outside() -> None:
     assert often["mcse"] == pytest.approx(np.sqrt(0.3 * 0.7 / 1280), rel=0.5)
     assert often["rhat"] < 1.05
     assert (never["probability"], never["status"]) == (0.0, "negligible")
-    assert np.isnan([never["mcse"], never["rhat"], never["ess"]]).all()
+    assert 1 / 1280 <= never["mcse"] < 0.01, "what was missed may yet be there"
+    assert np.isnan([never["rhat"], never["ess"]]).all()
     assert frame.loc["a", "b"]["status"] == "constant"
     assert posterior.converged, posterior.verdict
 
@@ -247,7 +249,7 @@ def test_rare_edges_from_outside_are_diagnosed_from_a_limit_on() -> None:
         found = from_codes([AB] * 640, shuffled(1, 640 - count, count, 0))
         row = found.diagnostics().set_index(["parent", "child"]).loc["d", "c"]
         assert row["probability"] == pytest.approx(count / 1280)
-        assert np.isfinite(row["mcse"]) == (expected == "diagnosed")
+        assert row["mcse"] >= np.sqrt(count) / 1280 * 0.9
         assert (row["status"] == "negligible") or expected == "diagnosed"
 
 

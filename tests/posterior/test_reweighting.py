@@ -200,7 +200,7 @@ def test_standard_errors_are_right():
         weighted = problem.learn(seed=seed).reweighted(sparse, n_draws=2000)
         found = weighted.estimate("a -> b")
         row = weighted.diagnostics().query("parent == 'a' and child == 'b'").iloc[0]
-        assert row["mcse"] == pytest.approx(found.mcse, rel=0.2)
+        assert row["mcse"] == pytest.approx(found.mcse, rel=1e-9)
         squares.append(((found.value - truth) / found.mcse) ** 2)
     assert abs(np.mean(squares) - 1) < 5 * math.sqrt(2 / 60)
     uneven = weighted.kish_effective_sample_size / 2000
@@ -234,7 +234,7 @@ def test_equal_weights_change_nothing():
     matrices = posterior.dags().mean(("chain", "draw"))
     np.testing.assert_allclose(weighted.edge_probabilities, matrices, atol=1e-12)
     assert weighted.estimate("a -> b").mcse == pytest.approx(
-        posterior.estimate("a -> b").mcse, rel=1e-6
+        posterior.estimate(lambda dag: dag.has_edge("a", "b")).mcse, rel=1e-6
     )
 
 

@@ -62,6 +62,64 @@ def test_in_python(number: int, tmp_path: Path, short_rounds: pytest.MonkeyPatch
     assert differing(tmp_path / "whole", tmp_path / "run") == []
 
 
+class Tripping:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.attack("several signals at once, as of timeout", "saved, and the results written")
+def test_signals_that_come_together_are_one(
+    tmp_path: Path, short_rounds: pytest.MonkeyPatch
+) -> None:
+    """The second one comes while the run is being saved, which it must not cut short."""
+    signals_sent: list[int] = []
+    save = np.savez
+
+    def send_again(*values: Any, **arrays: Any) -> None:
+        if signals_sent and len(signals_sent) < 3:
+            signals_sent.append(signal.SIGTERM)
+            os.kill(os.getpid(), signal.SIGTERM)
+        save(*values, **arrays)
+
+    def send() -> None:
+        signals_sent.append(signal.SIGHUP)
+        os.kill(os.getpid(), signal.SIGHUP)
+
+    short_rounds.setattr(np, "savez", send_again)
+    with arranged(signal.SIGTERM, signal.SIG_DFL), arranged(signal.SIGHUP, signal.SIG_DFL):
+        posterior = learn("mcmc", tmp_path / "run", progress=AtStep(send))
+    assert len(signals_sent) == 3
+    assert not posterior.is_complete
+    assert (tmp_path / "run" / "summary.json").exists()
+
+
+def test_a_later_signal_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Tripping()
+    monkeypatch.setattr(signals, "monotonic", clock)
+    monkeypatch.setattr(signals, "_last", -np.inf)
+    with arranged(signal.SIGTERM, signal.SIG_DFL), signals.remembered_signals() as check:
+        heard = []
+        for clock.now in (0.0, 0.5, 1.9, 2.1, 4.0, 4.2):
+            try:
+                signal.raise_signal(signal.SIGTERM)
+            except KeyboardInterrupt:
+                heard.append(clock.now)
+        assert heard == [0.0, 2.1, 4.2]
+        with pytest.raises(KeyboardInterrupt):
+            check()
+    with arranged(signal.SIGTERM, signals.interrupt):
+        clock.now = 5.0
+        signal.raise_signal(signal.SIGTERM)  # goes with the one at 4.2, of which the run has ended
+        clock.now = 7.0
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+
+
 @pytest.mark.parametrize("number", NUMBERS)
 def test_what_others_have_arranged_stays(number: int, short_rounds: pytest.MonkeyPatch) -> None:
     """A handler of the user's is called; what is ignored, as by nohup, stays ignored."""

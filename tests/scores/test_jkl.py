@@ -38,7 +38,8 @@ def test_a_file_is_a_score_like_any_other(tmp_path: Path, method: str) -> None:
     op.write_jkl(tmp_path / "s.jkl", DATA, "bge", max_parents=2)
     shuffled = op.Dataset(DATA.names[::-1], DATA.values[:, ::-1])
     options = {} if method == "exact" else {"steps": 2000, "chains": 2}
-    expected = op.learn(shuffled, "bge", method, max_parents=2, seed=1, **options)
+    uniform = {"structure_prior": "uniform"}  # a file is complete without a prior
+    expected = op.learn(shuffled, "bge", method, max_parents=2, seed=1, **options, **uniform)
     for score in (op.JklScore(str(tmp_path / "s.jkl")), str(tmp_path / "s.jkl")):
         found = op.learn(shuffled, score, method, seed=1, max_parents=2, **options)
         np.testing.assert_allclose(
@@ -51,7 +52,7 @@ def test_a_file_is_a_score_like_any_other(tmp_path: Path, method: str) -> None:
 def test_sets_that_are_not_listed_cannot_occur(tmp_path: Path) -> None:
     op.write_jkl(tmp_path / "s.jkl", DATA, "bge", max_parents=1)
     found = op.learn(DATA, str(tmp_path / "s.jkl"))
-    expected = op.learn(DATA, "bge", max_parents=1)
+    expected = op.learn(DATA, "bge", max_parents=1, structure_prior="uniform")
     assert found.log_evidence == pytest.approx(expected.log_evidence, abs=1e-9)
     dag = op.Dag.from_edges(DATA.names, [("a", "c"), ("b", "c")])
     assert op.log_score(DATA, dag, str(tmp_path / "s.jkl")) == -np.inf
@@ -60,8 +61,9 @@ def test_sets_that_are_not_listed_cannot_occur(tmp_path: Path) -> None:
 def test_more_variables_than_a_complete_table(tmp_path: Path) -> None:
     data = op.simulate(op.random_dag(24, 1, max_parents=2), 60, np.random.default_rng(2))
     op.write_jkl(tmp_path / "s.jkl", data, "bge", max_parents=2)
+    options = {"seed": 1, "structure_prior": "uniform"}
     best = [
-        op.find_map(data, score, max_parents=2, method="search", runs=4, steps=2000, seed=1)
+        op.find_map(data, score, max_parents=2, method="search", runs=4, steps=2000, **options)
         for score in ("bge", str(tmp_path / "s.jkl"))
     ]
     assert best[1].log_score == pytest.approx(best[0].log_score, abs=1e-8)

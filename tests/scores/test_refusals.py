@@ -5,7 +5,16 @@ import pytest
 
 from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError
-from outpoint.scores import BIC, SCORES, BDeu, BGe, Blocks, CustomScore, resolve_score
+from outpoint.scores import (
+    BIC,
+    SCORES,
+    BDeu,
+    BGe,
+    Blocks,
+    CustomScore,
+    note_few_rows,
+    resolve_score,
+)
 
 from .helpers import categorical, continuous, dependent_codes, dependent_values
 
@@ -55,15 +64,16 @@ class TestDegenerate:
     def test_fewer_rows_than_columns(self, kind: str, score: BGe | BDeu) -> None:
         table = VALUES if kind == "bge" else np.array([[0, 1, 2, 2], [1, 0, 2, 0], [0, 0, 1, 1]])
         data = data_of(kind, table[:3])
-        with pytest.raises(
-            DataError, match=r"fewer rows \(3\) than columns \(4\).*allow_degenerate=True"
-        ):
-            score.bind(data)
+        assert note_few_rows(data) == (
+            "with fewer rows (3) than columns (4) the prior decides most edges",
+        )
+        assert np.isfinite(score.bind(data).every_family(3)).all()
         assert np.isfinite(score.bind(data, allow_degenerate=True).every_family(3)).all()
 
     def test_as_many_rows_as_columns_are_enough(self, kind: str, score: BGe | BDeu) -> None:
         table = VALUES[:4] if kind == "bge" else CODES[:5]
         assert np.isfinite(score.bind(data_of(kind, table)).every_family(3)).all()
+        assert note_few_rows(data_of(kind, table)) == ()
 
 
 def test_constant_continuous_columns() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from outpoint.tables.bits import insert_bit, skip_bit
-from outpoint.tables.logspace import log_add, max_over_subsets, sum_over_subsets
+from outpoint.tables.logspace import best_subsets, log_add, max_over_subsets, sum_over_subsets
 from tests.reference import log_sum_exp
 
 fixed = settings(derandomize=True, deadline=None, max_examples=200)
@@ -48,11 +48,14 @@ def test_transforms_against_direct_sums(n_bits: int, spread: float) -> None:
     sums, tops = values.copy(), values.copy()
     sum_over_subsets(sums)
     max_over_subsets(tops)
+    which = best_subsets(values)
     masks = range(values.size)
     for mask in masks:
         below = [values[s] for s in masks if s & ~mask == 0]
         assert sums[mask] == pytest.approx(log_sum_exp(below), abs=1e-10)
         assert tops[mask] == max(below)
+        assert which[mask] & ~mask == 0
+        assert values[which[mask]] == max(below)
 
 
 @fixed

@@ -43,14 +43,15 @@ def learn(
         str,
         typer.Option(
             metavar="NAME",
-            help="auto: exact up to 20 variables and mcmc, our sampler, beyond; or exact, mcmc, or "
+            help="auto: exact up to 21 variables and mcmc, our sampler, beyond; or exact, mcmc, or "
             "the paper's partition, partition+rev, structure, structure+rev and order (biased).",
         ),
     ] = "auto",
     time: Annotated[
         str | None,
         typer.Option(
-            metavar="TIME", help="Sample for 90s, 10m or 2h instead of a number of steps."
+            metavar="TIME",
+            help="Take 90s, 10m or 2h for everything but compiling, instead of a number of steps.",
         ),
     ] = None,
     seed: options.Seed = None,
@@ -115,6 +116,24 @@ def learn(
             rich_help_panel=SAMPLING,
         ),
     ] = None,
+    search_effort: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the usual searching for candidates and starts (default: all of it, or "
+            "what --time allows).",
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
+    pilots: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Pilot chains that try the candidates, at most 5 (default: as many as it takes, "
+            "or as --time allows); below 1, a shorter one.",
+            rich_help_panel=SAMPLING,
+        ),
+    ] = None,
     draws: Annotated[
         int,
         typer.Option(metavar="NUMBER", help="DAGs kept of each chain.", rich_help_panel=SAMPLING),
@@ -173,6 +192,8 @@ def learn(
             until_converged=until_converged,
             planned_steps=planned_steps,
             n_candidates=candidates,
+            search_effort=search_effort,
+            pilots=pilots,
             engine=engine,
             scheduler=scheduler,
             threads=threads,
@@ -236,8 +257,9 @@ def _again(posterior: "Posterior") -> str:
 
     words, info = [word for word in sys.argv[1:] if word != "--overwrite"], posterior.info
     if info.taken and "time" in info.options:
-        words = _without([flag(name) for name in LENGTH], words)
-        words += [word for name, value in info.taken.items() for word in (flag(name), str(value))]
+        words = _without([flag(name) for name in (*LENGTH, "max_parents")], words)
+        taken = {"max_parents": info.max_parents, **info.taken}
+        words += [word for name, value in taken.items() for word in (flag(name), str(value))]
     if not any(word == "--seed" or word.startswith("--seed=") for word in words):
         words += ["--seed", str(info.seed)]
     return "\n".join([*note_again(posterior), shlex.join(["outpoint", *words])])

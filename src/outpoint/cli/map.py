@@ -127,15 +127,15 @@ def _as_json(result: "MapResult") -> dict[str, Any]:
 def _print_result(result: "MapResult", data: "Dataset", chosen: object, out: Path | None) -> None:
     """Data, model, score, edges, verdict, file."""
     from outpoint.amounts import count_of
-    from outpoint.cli.summary import describe_data, make_console, print_line
+    from outpoint.cli.summary import make_console, print_data, print_line
     from outpoint.cli.text import printable
     from outpoint.posterior.info import describe_model
 
     console = make_console()
     how = f"{result.method} over {result.space}s" if result.space else result.method
     compelled = set(result.cpdag.directed)
+    print_data(console, data, chosen)
     lines = {
-        "Data": describe_data(data, chosen),
         "Model": describe_model(result.info, data.n_nodes),
         "Method": f"{how}, {result.seconds:.2f} s",
         "Best DAG": f"log score {result.log_score:.4f}, {count_of(result.dag.n_edges, 'edge')}, "

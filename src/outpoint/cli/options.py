@@ -84,7 +84,7 @@ RawUnits = Annotated[
     typer.Option(
         "--raw-units",
         help="Take continuous columns as they are, as the paper does, instead of standardising "
-        "them.",
+        "them. (Columns that code categories are always centred.)",
         rich_help_panel=MODEL,
     ),
 ]
@@ -105,18 +105,23 @@ AllowDegenerate = Annotated[
     ),
 ]
 Prior = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="NAME",
-        help="fair: equal weight for each number of parents; or uniform: equal weight for each "
-        "DAG, as in the paper, which favours many edges.",
+        help="fair (default): equal weight for each number of parents; or uniform (default with "
+        "bic and .jkl files): equal weight for each DAG, as in the paper, which favours many "
+        "edges.",
         rich_help_panel=KNOWLEDGE,
     ),
 ]
 EdgePrior = Annotated[
     float | None,
     typer.Option(
-        metavar="NUMBER", help="Prior probability of every edge.", rich_help_panel=KNOWLEDGE
+        metavar="NUMBER",
+        help="P multiplies the weight of a DAG by P/(1-P) for every edge. The prior probability of "
+        "an edge is less than P, as there are no cycles: with 5 variables and the uniform prior "
+        "0.089, 0.301 and 0.460 for 0.1, 0.5 and 0.9.",
+        rich_help_panel=KNOWLEDGE,
     ),
 ]
 KnowledgeFile = Annotated[
@@ -236,7 +241,7 @@ MODEL_OPTIONS = Group(
         "raw_units": (RawUnits, False),
         "equivalent_sample_size": (EquivalentSampleSize, None),
         "allow_degenerate": (AllowDegenerate, False),
-        "structure_prior": (Prior, "fair"),
+        "structure_prior": (Prior, None),
         "knowledge": (KnowledgeFile, None),
         "edge_prior": (EdgePrior, None),
         "forbid": (Forbid, None),

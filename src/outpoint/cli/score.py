@@ -33,10 +33,11 @@ def score(
     from outpoint.amounts import count_of
     from outpoint.cli.inputs import read_graph
     from outpoint.cli.output import print_json
-    from outpoint.cli.summary import describe_data, make_console, print_line
+    from outpoint.cli.summary import make_console, print_data, print_line
     from outpoint.graphs import Dag
-    from outpoint.learning import log_score
     from outpoint.registry import score_title
+    from outpoint.scores import resolve_prior
+    from outpoint.scoring import log_score
 
     dataset = reading.load(data, model)
     dag = read_graph(graph, dataset.names)
@@ -60,10 +61,10 @@ def score(
         typer.echo(f"{found!r}")
     else:
         console = make_console()
-        print_line(console, "Data", describe_data(dataset, chosen))
+        print_data(console, dataset, chosen)
         size = f"{count_of(dag.n_nodes, 'node')}, {count_of(dag.n_edges, 'edge')}"
         print_line(console, "Graph", f"{graph}: {size}")
-        name, prior = score_title(chosen.name), modelled["structure_prior"]
+        name, prior = score_title(chosen.name), resolve_prior(modelled["structure_prior"], chosen)
         excluded = ": the knowledge excludes this DAG" if found == -math.inf else ""
         print_line(console, "Score", f"{name}, {prior} prior, log score {found:.4f}{excluded}")
         print_line(

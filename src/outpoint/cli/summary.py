@@ -16,12 +16,13 @@ from outpoint.posterior import Posterior, SampledPosterior
 from outpoint.posterior.certainty import judge_certainty
 from outpoint.posterior.info import describe_model
 from outpoint.runs.directory import RUN_FILES
-from outpoint.scores import note_units
+from outpoint.scores import note_few_rows, note_units
 
 if TYPE_CHECKING:
     import pandas as pd
 
 N_EDGES_SHOWN = 15
+N_KINDS_SHOWN = 60
 LABEL_WIDTH = 10
 PROBABILITIES_WIDTH = 28
 FILE_WIDTH = 10_000
@@ -49,8 +50,8 @@ def print_summary(
     if is_chosen:
         few = posterior.log_evidence is not None
         why = f" ({'few enough' if few else 'too many'} variables to sum over all DAGs)"
+    print_data(console, data, score)
     lines = {
-        "Data": describe_data(data, score),
         "Model": describe_model(info, len(posterior.names)),
         "Method": f"{posterior.method}{why}{_chains(posterior)}{_seconds(info.elapsed_seconds)}",
     }
@@ -69,17 +70,43 @@ def print_summary(
     print_line(console, "Files", f"{directory}/ ({', '.join(sorted(RUN_FILES))})")
 
 
-def describe_data(data: Dataset, score: object) -> str:
-    """Source, size, kinds of columns, and what reading them or their raw units bring with them."""
-    notes = (*data.notes, *note_units(score, data))
-    return "; ".join([f"{data.source}: {data.describe()}", *notes])
+def print_data(console: Console, data: Dataset, score: object) -> None:
+    """Source and size, the kind of every column, and a line for each decision of reading them."""
+    print_line(console, "Data", f"{data.source}: {data.describe()}")
+    print_line(console, "Kinds", describe_kinds(data))
+    label = "Note"
+    for note in (*data.notes, *note_units(score, data), *note_few_rows(data)):
+        print_line(console, label, note)
+        label = ""
+
+
+def describe_kinds(data: Dataset) -> str:
+    """The columns of each kind with the number of their levels; of many columns the rarer kind."""
+    parts = {
+        "continuous": [name for name, one in _levels(data) if one is None],
+        "categorical": [f"{name} ({len(one)} levels)" for name, one in _levels(data) if one],
+    }
+    found = {kind: columns for kind, columns in parts.items() if columns}
+    if data.n_nodes <= N_KINDS_SHOWN:
+        return "; ".join(f"{kind}: {', '.join(columns)}" for kind, columns in found.items())
+    rarer = min(found, key=lambda kind: len(found[kind]))
+    return "; ".join(
+        f"{len(columns)} {kind}"
+        + (f": {', '.join(columns[:N_KINDS_SHOWN])}" if kind == rarer and len(found) > 1 else "")
+        for kind, columns in found.items()
+    )
+
+
+def _levels(data: Dataset) -> list[tuple[str, tuple[str, ...] | None]]:
+    return list(zip(data.names, data.levels, strict=True))
 
 
 def _chains(posterior: Posterior) -> str:
     if not isinstance(posterior, SampledPosterior):
         return ""
     chains = count_of(posterior.n_chains, "chain")
-    return f", {chains} of {count_of(posterior.steps_per_chain, 'step')}"
+    draws = count_of(posterior.n_chains * posterior.n_draws, "draw")
+    return f", {chains} of {count_of(posterior.steps_per_chain, 'step')}, {draws}"
 
 
 def _seconds(elapsed: float | None) -> str:

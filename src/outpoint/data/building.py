@@ -124,15 +124,18 @@ class _Door:
         if asked == "ordinal":
             return order_levels(column, self.reading.orders[column.name])
         if asked == "continuous":
-            problem = as_continuous(present)
-            return problem if isinstance(problem, ColumnProblem) else _as_numbers(column)
+            found = as_continuous(present)
+            return found if isinstance(found, ColumnProblem) else _as_numbers(column)
         if asked is not None or self.keep:
             return column
         if self.reading.missing == "auto" and not self.reading.strict:
             share = column.missing.mean()
             if share > MOST_MISSING:
                 return ColumnProblem("sparse", column.name, f"{share:.0%}")
-        return find_unsuitable(present) or column
+        problem = find_unsuitable(present)
+        if problem is not None and column.doubt is not None and column.doubt.kind == "text":
+            return column.doubt
+        return problem or column
 
     def set_aside(self, problems: Sequence[ColumnProblem]) -> None:
         """Leave columns out, and say so."""
@@ -176,16 +179,13 @@ class _Door:
         return found, n_incomplete
 
     def _costs(self) -> list[str]:
-        """Columns without which enough rows are complete, those that cost most first."""
-        left = list(self.columns)
+        """The columns with most missing values, without which enough rows are complete."""
+        left = sorted(self.columns, key=lambda column: column.missing.sum())
         costly: list[str] = []
         while len(left) > 2:
-            gone = np.array([column.missing for column in left])
-            if (~gone.any(axis=0)).mean() >= LEAST_KEPT:
+            costly.append(left.pop().name)
+            if (~np.any([column.missing for column in left], axis=0)).mean() >= LEAST_KEPT:
                 break
-            alone = gone & (gone.sum(axis=0) == 1)
-            worst = int(np.lexsort((gone.sum(axis=1), alone.sum(axis=1)))[-1])
-            costly.append(left.pop(worst).name)
         return costly
 
     def set_units_aside(self) -> None:

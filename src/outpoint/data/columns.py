@@ -307,6 +307,16 @@ def column_from_objects(
     return column_from_text(name, texts, where, asked, na=na, stored_as_text=all_text)
 
 
+def without_numbers(column: Column, na: Collection[str] | None) -> Column:
+    """A column in which the numbers among these words are missing values."""
+    found = [parse_number(word) for word in na or ()]
+    numbers = [number for number in found if number is not None]
+    if column.levels is not None or not numbers:
+        return column
+    gone = np.isin(column.values, numbers)
+    return replace(column, values=np.where(gone, np.nan, column.values))
+
+
 def _as_float(number: Any) -> float:
     try:
         return float(number)

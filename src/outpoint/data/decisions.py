@@ -58,7 +58,8 @@ def _describe(kind: ProblemKind, problems: Sequence[ColumnProblem]) -> str:
         line += f"; {_DEPENDENT}"
     it = "it" if len(names) == 1 else "them"
     if kind == "text":
-        return f"{line}; correct {it}, or say which words mean missing with {option('na')}"
+        keep = option("categorical", names)
+        return f"{line}; keep {it} with {keep}, or say which words mean missing with {option('na')}"
     ways = _ways_to_keep(kind, problems)
     return f"{line}; keep {it} with {' or '.join(ways)}" if ways else line
 
@@ -109,7 +110,7 @@ def describe_dropped(
     where = f", in {counts}" if missing else ""
     return (
         f"{rows} of {len(kept)} had missing values{where}, and "
-        f"{'was' if n_dropped == 1 else 'were'} dropped; refuse them with "
+        f"{'was' if n_dropped == 1 else 'were'} dropped; refuse such rows with "
         f"{option('missing', 'refuse')}"
     )
 

@@ -51,7 +51,7 @@ def load_dataset(
     """Load data from a file, a pandas or polars DataFrame, a 2-D array or a list of rows.
 
     Numbers are continuous, unless they have two values only; text, truth values and pandas'
-    categories are categorical. A table in which every column holds at most four codes is taken
+    categories are categorical. A table in which every column holds at most three codes is taken
     as categorical. Identifiers, dates, free text, constant columns and copies are left out.
     ``Dataset.notes`` has a line for each such decision.
 

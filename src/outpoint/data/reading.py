@@ -92,7 +92,8 @@ class Reading:
             value = getattr(self, field.name)
             is_default = value == field.default or (value in ((), {}) and field.name != "na")
             if field.name == "ordinal":
-                value = value if any(value.values()) else tuple(value)
+                orders = {name: list(levels) for name, levels in value.items()}
+                value = orders if any(value.values()) else list(value)
             if not is_default:
                 given[field.name] = list(value) if isinstance(value, tuple) else value
         return given

@@ -15,6 +15,9 @@ from outpoint.naming import named
 
 _COUNT_NAME = re.compile(r"(?i:freq|frequency|frequencies|count|counts|n|number|weight|weights|wt)")
 
+ROWS_PER_VALUE = 2
+"""In a table of combinations every value of a column occurs in so many rows on average."""
+
 MAX_ROWS = 20_000_000
 """The largest number of rows that weights may make."""
 
@@ -45,16 +48,22 @@ def repeat_rows(weights: Column, where: Where) -> npt.NDArray[np.int64]:
 
 
 def find_counts(columns: Sequence[Column], kinds: Sequence[Kind | None]) -> str | None:
-    """The column of counts in a table of all combinations of categories; None if it is none."""
-    counts = [c for c, kind in zip(columns, kinds, strict=True) if kind == "continuous"]
-    others = [c for c, kind in zip(columns, kinds, strict=True) if kind != "continuous"]
-    if len(counts) != 1 or len(others) < 2:
+    """The column of counts in a table of combinations of levels; None if it is none.
+
+    Combinations differ in every row, and each column but the counts has few values.
+    """
+    counts = [c for c in columns if _COUNT_NAME.fullmatch(c.name.strip())]
+    if len(counts) != 1 or len(columns) < 3 or "categorical" not in kinds:
         return None
     column = counts[0]
-    if not column.is_whole or (column.values < 0).any() or not _COUNT_NAME.fullmatch(column.name):
+    if column.levels is not None or not column.is_whole or (column.values < 0).any():
+        return None
+    others = [c for c in columns if c is not column]
+    n_rows = column.values.size
+    if any(ROWS_PER_VALUE * c.distinct().size > n_rows for c in others):
         return None
     combinations = np.unique(np.column_stack([c.values for c in others]), axis=0)
-    return column.name if len(combinations) == column.values.size else None
+    return column.name if len(combinations) == n_rows else None
 
 
 def refuse_correlations(names: Sequence[str], values: Floats) -> None:

@@ -24,6 +24,7 @@ from outpoint.data.columns import (
     column_from_numbers,
     column_from_objects,
     column_from_text,
+    without_numbers,
 )
 from outpoint.data.dataset import Asked, Dataset, Kind
 from outpoint.data.interventions import Interventions
@@ -162,7 +163,11 @@ def source_of_memory(data: Any, na: Collection[str] | None) -> Source:
         def make(v: int, asked: Kind | None) -> Made:
             return column_from_objects(names[v], [row[v] for row in data], where, asked, na)
 
-    return Source(names, n_rows, make)
+    def make_known(v: int, asked: Kind | None) -> Made:
+        made = make(v, asked)
+        return without_numbers(made, na) if isinstance(made, Column) else made
+
+    return Source(names, n_rows, make_known)
 
 
 def _is_pandas(data: object) -> bool:

@@ -17,8 +17,14 @@ from outpoint.data.wording import clip
 ROWS_PER_LEVEL = 5
 """Of many levels, each has so many rows on average, or nothing can be learned about them."""
 
-MOST_LEVELS = 60
+MOST_LEVELS = 100
 """A column with more levels is hardly a category; the states of a country may well be."""
+
+MANY_UNITS = 30
+"""So many different numbers are rather names of units than grades, seeds or sizes."""
+
+ROWS_PER_SUBJECT = 50
+"""Subjects have fewer rows on average; what has more is a category, whatever its name."""
 
 _WORDS_OF_PROSE = 4
 _FEWEST_COUNTED = 6
@@ -29,10 +35,16 @@ _SUBJECT = (
     r"child|kid|student|pupil|animal)"
 )
 _UNIT_NAME = re.compile(
-    rf"(?i:{_SUBJECT}?[ _.-]*(id|ids|idx|nr|no))|(?i:subject|subj|patient|participant|respondent)"
-    r"|(?i:individual|person|caseid|uuid|guid)|.+[ _.-](?i:id)|.*[a-z](ID|Id)"
+    rf"(?i:{_SUBJECT}?[ _.-]*(id|ids|idx|nr))|(?i:subject|subj|patient|participant|respondent)"
+    r"|(?i:individual|person|caseid|patnr|uuid|guid)|.+[ _.-](?i:id)|.*[a-z](ID|Id)"
 )
 """Names of columns that say which subject a row belongs to."""
+
+_GROUP_NAME = re.compile(
+    r"(?i:family|famid|household|school|sch|firm|hospital|pair|stratum|brood|litter|kid|mom|fid|mid"
+    r"|pid|provnum|[a-z]*code)"
+)
+"""Names that say so only where there are many different numbers: a family also has a size."""
 
 _ROW_NAME = re.compile(
     rf"{_UNIT_NAME.pattern}|(?i:(row|record|case|sample|serial|obs|observation)"
@@ -68,15 +80,16 @@ def _judge_levels(column: Column, levels: tuple[str, ...]) -> ColumnProblem | No
     is_prose = np.mean([len(level.split()) for level in observed]) >= _WORDS_OF_PROSE
     if not column.declared and all(is_date(level) for level in observed):
         return ColumnProblem("date", column.name, example)
+    is_free = not column.declared and len(observed) > FEW_LEVELS
+    if is_free and all(is_quantity(level) for level in observed):
+        return ColumnProblem("quantity", column.name, example)
     if len(observed) == n_rows and n_rows > 2:
         return ColumnProblem("prose" if is_prose else "identifier", column.name, example)
-    if column.declared or len(observed) <= FEW_LEVELS:
+    if not is_free:
         return None
-    if all(is_quantity(level) for level in observed):
-        return ColumnProblem("quantity", column.name, example)
     if is_prose and 2 * len(observed) > n_rows:
         return ColumnProblem("prose", column.name, example)
-    if _UNIT_NAME.fullmatch(column.name.strip()):
+    if _UNIT_NAME.fullmatch(column.name.strip()) and n_rows < ROWS_PER_SUBJECT * len(observed):
         return ColumnProblem("repeated", column.name, f"{len(observed)} different values")
     if ROWS_PER_LEVEL * len(observed) > n_rows or len(observed) > MOST_LEVELS:
         return ColumnProblem("levels", column.name, f"{len(observed)} levels, such as {example}")
@@ -85,7 +98,8 @@ def _judge_levels(column: Column, levels: tuple[str, ...]) -> ColumnProblem | No
 
 def judge_words(problem: ColumnProblem) -> ColumnProblem:
     """Numbers with some words among them, such as 207a, may name the subjects."""
-    if problem.kind == "text" and _UNIT_NAME.fullmatch(problem.name.strip()):
+    name = problem.name.strip()
+    if problem.kind == "text" and (_UNIT_NAME.fullmatch(name) or _GROUP_NAME.fullmatch(name)):
         return ColumnProblem("repeated", problem.name, problem.detail)
     return problem
 
@@ -103,7 +117,8 @@ def _judge_whole_numbers(column: Column) -> ColumnProblem | None:
     if distinct.size < column.values.size or distinct.size < _FEWEST_COUNTED:
         return None
     beyond = np.abs(column.values).min() >= LARGEST_EXACT
-    named = _ROW_NAME.fullmatch(column.name.strip()) is not None
+    name = column.name.strip()
+    named = _ROW_NAME.fullmatch(name) is not None or _GROUP_NAME.fullmatch(name) is not None
     if beyond or named or _counts_rows(column):
         first = column.values[0] if column.exact is None else column.exact[0]
         return ColumnProblem("identifier", column.name, f"{int(first)}", True)
@@ -144,11 +159,15 @@ def _repeats(column: Column) -> bool:
 def _is_unit(column: Column, times: Sequence[Column]) -> bool:
     if column.declared or (column.levels is None and not column.is_whole):
         return False
-    n_distinct = column.distinct().size
-    if _UNIT_NAME.fullmatch(column.name.strip()):
-        return n_distinct >= _FEWEST_COUNTED
-    if n_distinct <= FEW_LEVELS or _is_time(column):
+    n_distinct, name = column.distinct().size, column.name.strip()
+    if column.values.size >= ROWS_PER_SUBJECT * n_distinct:
         return False
+    if _UNIT_NAME.fullmatch(name):
+        return n_distinct >= _FEWEST_COUNTED
+    if n_distinct <= (FEW_LEVELS if column.levels else MANY_UNITS) or _is_time(column):
+        return False
+    if _GROUP_NAME.fullmatch(name):
+        return True
     if column.levels is None:
         values = column.distinct()
         if int(values[-1]) - int(values[0]) != n_distinct - 1:

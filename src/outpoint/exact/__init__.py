@@ -1,25 +1,32 @@
 """The exact posterior, for up to about 20 nodes, and the best DAG."""
 
 from outpoint.exact.best import find_best, find_optima
-from outpoint.exact.engine import ExactSolution, solve
+from outpoint.exact.engine import ExactSolution, log_sum_of_dags, solve
 from outpoint.exact.feasibility import (
+    MAX_TOLD_NODES,
+    describe_cost,
     estimate_best_memory,
     estimate_memory,
     is_best_quick,
     is_quick,
     require_best_feasible,
     require_feasible,
+    require_in_time,
 )
 
 __all__ = [
+    "MAX_TOLD_NODES",
     "ExactSolution",
+    "describe_cost",
     "estimate_best_memory",
     "estimate_memory",
     "find_best",
     "find_optima",
     "is_best_quick",
     "is_quick",
+    "log_sum_of_dags",
     "require_best_feasible",
     "require_feasible",
+    "require_in_time",
     "solve",
 ]

@@ -119,6 +119,12 @@ def solve(table: ScoreTable, progress: FractionCallback | None = None) -> ExactS
     )
 
 
+def log_sum_of_dags(table: ScoreTable) -> float:
+    """Log of the sum of the weights of all DAGs of a complete table, and nothing else."""
+    weights = sum_scores(table.dense.matrix, table.maxima.matrix)
+    return sum_downward(weights, scale_by_best_orders(weights), lambda _: None).log(-1)
+
+
 def _ancestors(descents: Floats) -> tuple[Floats, Floats]:
     """[v, u]: probability that v is an ancestor of u; and each v's total, which should be 1."""
     n = len(descents)

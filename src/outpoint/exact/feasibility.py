@@ -1,21 +1,34 @@
 """Whether the exact engine fits: its memory and time as functions of the number of nodes.
 
-What ``method="auto"`` chooses depends on the problem alone, never on the cores or the free memory
-of the moment: the same command means the same on every machine, and resumes on another.
+What ``method="auto"`` chooses depends on the problem, on the memory and the time that it was given,
+and for the largest problems on whether the memory of the machine is enough, but never on what else
+runs there: the same command means the same on every machine that is large enough. A run keeps its
+method when it is resumed.
 """
 
 import os
 from pathlib import Path
 
 from outpoint.errors import TooLargeError
-from outpoint.naming import option
+from outpoint.naming import named, option
+from outpoint.processors import n_threads
 
 MAX_NODES = 28
 MAX_AUTO_BEST_NODES = 22
 """Up to so many nodes the best DAG is found exactly unless something else is asked for."""
 
-MAX_AUTO_NODES = 20
-"""``method="auto"`` is exact up to so many nodes: seconds, and less than 1 GB."""
+MAX_AUTO_NODES = 21
+"""``method="auto"`` is exact up to so many nodes: half a minute and less than 2 GB at most, where
+sampling usually takes longer."""
+
+MAX_TOLD_NODES = 25
+"""Up to so many nodes it is worth saying what an exact run would take."""
+
+SECONDS_PER_TERM = 4e-9
+"""Processor seconds of an exact run, divided by 3 to the number of nodes, as measured."""
+
+USED_THREADS = 8
+"""Threads beyond which an exact run does not become quicker."""
 
 
 def estimate_memory(n_nodes: int) -> int:
@@ -31,9 +44,37 @@ def estimate_memory(n_nodes: int) -> int:
     return per_parent_set + per_node_set + 150 * 2**20
 
 
-def is_quick(n_nodes: int, memory_limit: float | None = None) -> bool:
-    """Whether the exact posterior takes seconds, so that nothing else is needed."""
-    return n_nodes <= MAX_AUTO_NODES and _is_within(estimate_memory(n_nodes), memory_limit)
+def estimate_seconds(n_nodes: int, threads: int) -> float:
+    """Seconds of an exact run by so many threads that have a processor each."""
+    return float(SECONDS_PER_TERM * 3.0**n_nodes / min(threads, USED_THREADS))
+
+
+def is_quick(
+    n_nodes: int,
+    memory_limit: float | None = None,
+    seconds: float | None = None,
+    threads: int = 1,
+) -> bool:
+    """Whether the exact posterior takes less than sampling, and fits into memory and ``seconds``.
+
+    Where it takes more than 1 GB, it must also fit into what is free.
+    """
+    if n_nodes > MAX_AUTO_NODES:
+        return False
+    needed = estimate_memory(n_nodes)
+    if memory_limit is None and needed > 2**30:
+        memory_limit = available_memory()
+    is_in_time = seconds is None or estimate_seconds(n_nodes, threads) <= seconds
+    return is_in_time and _is_within(needed, memory_limit)
+
+
+def describe_cost(n_nodes: int, threads: int) -> str:
+    """What an exact run takes: ``"about 12 minutes and 7 GB"``."""
+    seconds, gigabytes = estimate_seconds(n_nodes, threads), estimate_memory(n_nodes) / 2**30
+    units = {"hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
+    unit = next((name for name, size in units.items() if seconds >= 2 * size), "seconds")
+    count = max(1.0, seconds / units[unit])
+    return f"about {count:.0f} {unit} and {gigabytes:.1f} GB of memory"
 
 
 def require_feasible(n_nodes: int, memory_limit: float | None = None) -> None:
@@ -42,7 +83,7 @@ def require_feasible(n_nodes: int, memory_limit: float | None = None) -> None:
     needed = estimate_memory(n_nodes) if n_nodes <= MAX_NODES else None
     if needed is not None and (limit is None or needed <= limit):
         return
-    size = f"about {needed / 2**30:.1f} GB of memory" if needed else "far too much memory"
+    size = describe_cost(n_nodes, n_threads()) if needed else "far too much memory"
     room = ""
     if limit is not None and needed:
         what = "are free" if memory_limit is None else "are allowed"
@@ -50,6 +91,17 @@ def require_feasible(n_nodes: int, memory_limit: float | None = None) -> None:
     raise TooLargeError(
         f"the exact posterior of {n_nodes} variables needs {size}{room}: sample it with "
         f"{option('method', 'mcmc')}, or use fewer variables (it is practical up to about 22)."
+    )
+
+
+def require_in_time(n_nodes: int, seconds: float | None) -> None:
+    """Refuse a problem that takes far longer than the ``seconds`` that it was given."""
+    if seconds is None or estimate_seconds(n_nodes, n_threads()) <= 2 * seconds:
+        return
+    raise TooLargeError(
+        f"the exact posterior of {n_nodes} variables takes {describe_cost(n_nodes, n_threads())} "
+        f"here, and {named('time')} is {seconds:g} seconds: give more, or sample it with "
+        f"{option('method', 'mcmc')}."
     )
 
 

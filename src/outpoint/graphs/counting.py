@@ -22,9 +22,11 @@ number of DAGs with k outpoints.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
-from math import comb
+from math import comb, log
 
 import numpy as np
 
@@ -94,6 +96,30 @@ def count_dags(n_nodes: int, *, max_parents: int | None = None) -> int:
     """
     bound = None if max_parents is None else checked_count(max_parents, "max_parents", 0)
     return layer_counts(checked_count(n_nodes, "the number of nodes", 0), bound).total()
+
+
+def log_weight_of_dags(weights: Sequence[Fraction]) -> float:
+    """Log of the sum, over all DAGs on as many nodes, of the product of their families' weights.
+
+    ``weights[k]`` is that of every set of k parents; the recursion is that of the number of DAGs
+    with c(p) = sum over k of C(p, k) weights[k], in exact fractions.
+
+    Examples
+    --------
+    >>> round(log_weight_of_dags([Fraction(1)] * 5), 6) == round(log(count_dags(5)), 6)
+    True
+    """
+    n = len(weights)
+    free = [Fraction(1)]
+    for unplaced in range(1, n + 1):
+        n_placed = n - unplaced
+        choices = sum(comb(n_placed, k) * weights[k] for k in range(n_placed + 1))
+        terms = (
+            (-1) ** (r + 1) * comb(unplaced, r) * choices**r * free[unplaced - r]
+            for r in range(1, unplaced + 1)
+        )
+        free.append(sum(terms, Fraction(0)))
+    return log(free[n].numerator) - log(free[n].denominator)
 
 
 def partition_size_law(n_nodes: int) -> Floats:

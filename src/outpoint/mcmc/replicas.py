@@ -18,6 +18,9 @@ from outpoint.tables.penalty import outside_penalty
 
 NOWHERE, GOING_UP, COMING_DOWN = 0, 1, 2
 
+HOT_ROWS = 64
+"""Most batches of the log weight of the last replica."""
+
 
 class Replicas(NamedTuple):
     """The states of all replicas, stacked in rows; ``slot[r]`` is the row of replica r.
@@ -38,7 +41,8 @@ class Ladder(NamedTuple):
     probabilities of ``rejection``. ``round_trips`` has one entry. ``moments`` are the number of
     sweeps of each replica that takes steps, and the sums of its log weight and of the square of it
     after them; log weights lie in the thousands, so they are taken relative to the first one,
-    ``origin``.
+    ``origin``. ``hot_sums`` adds those of the last replica up in batches of sweeps, which become
+    twice as long whenever all rows are taken.
     """
 
     power: NDArray[np.float64]
@@ -48,6 +52,7 @@ class Ladder(NamedTuple):
     round_trips: NDArray[np.int64]
     moments: NDArray[np.float64]
     origin: NDArray[np.float64]
+    hot_sums: NDArray[np.float64]
 
 
 def make_replicas(n_replicas: int, start: PartitionState) -> Replicas:
@@ -83,6 +88,7 @@ def make_ladder(power: NDArray[np.float64]) -> Ladder:
         np.zeros(1, dtype=np.int64),
         np.zeros((len(power), 3)),
         np.zeros(len(power)),
+        np.zeros(HOT_ROWS),
     )
 
 
@@ -147,9 +153,34 @@ def add_moments(view, state, ladder, replica):
     if moments[0] == 0.0:
         ladder.origin[replica] = log_now
     gap = log_now - ladder.origin[replica]
+    if replica == ladder.power.size - 1:
+        _add_to_batch(ladder.hot_sums, int(moments[0]), gap)
     moments[0] += 1.0
     moments[1] += gap
     moments[2] += gap * gap
+
+
+@inlined
+def _add_to_batch(sums, count, value):
+    """Add the value number ``count`` to its batch; full rows are merged in pairs before."""
+    size = 1
+    while count >= sums.size * size:
+        size *= 2
+    if size > 1 and 2 * count == sums.size * size:
+        half = sums.size // 2
+        for row in range(half):
+            sums[row] = sums[2 * row] + sums[2 * row + 1]
+        sums[half:] = 0.0
+    sums[count // size] += value
+
+
+def hot_batches(ladder: Ladder) -> NDArray[np.float64]:
+    """Mean log weights of the last replica in the complete batches, if it takes steps."""
+    count, size = int(ladder.moments[-1, 0]), 1
+    while count > len(ladder.hot_sums) * size:
+        size *= 2
+    batches: NDArray[np.float64] = ladder.origin[-1] + ladder.hot_sums[: count // size] / size
+    return batches
 
 
 @inlined

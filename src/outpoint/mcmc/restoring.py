@@ -120,7 +120,8 @@ def check_ladder(ladder: Ladder, hottest: float) -> None:
     most = ladder.attempts * (1.0 + ROUNDING)
     require(((ladder.rejection >= 0) & (ladder.rejection <= most)).all(), "a swap was never tried")
     require(ladder.round_trips[0] >= 0, "a number of round trips is negative")
-    is_finite = np.isfinite(ladder.moments).all() and np.isfinite(ladder.origin).all()
+    numbers = (ladder.moments, ladder.origin, ladder.hot_sums)
+    is_finite = all(np.isfinite(array).all() for array in numbers)
     require(is_finite and (ladder.moments[:, ::2] >= 0.0).all(), "a mean is none")
 
 

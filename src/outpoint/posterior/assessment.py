@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.mcmc import SAMPLERS
 from outpoint.posterior.convergence import Assessment, Crossing, assess
+from outpoint.posterior.diagnostics import MIN_BATCHES, mean_errors
 from outpoint.runs import ChainRecord
 from outpoint.tables.parent_sets import ParentSets
 
@@ -26,11 +28,11 @@ def assess_records(
     n_draws = min(record.n_draws for record in records)
     children, places = np.nonzero(parent_sets.candidates >= 0)
     parents = parent_sets.candidates[children, places]
-    edge_batches = _last_batches([record.edge_batches for record in records])
+    edge_batches = last_batches([record.edge_batches for record in records])
     series = [edge_batches[:, :, children, places]]
     outer = outside_pairs(records)
     if len(outer):
-        batches = _last_batches([record.outside_batches for record in records])
+        batches = last_batches([record.outside_batches for record in records])
         series.append(batches[:, :, outer[:, 0], outer[:, 1]])
         parents, children = np.append(parents, outer[:, 0]), np.append(children, outer[:, 1])
     sampler = SAMPLERS[method]
@@ -53,7 +55,7 @@ def assess_records(
     )
 
 
-def _last_batches(batches: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def last_batches(batches: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """The last batches that all chains have, (chain, batch, ...)."""
     n_batches = min(len(part) for part in batches)
     return np.stack([part[len(part) - n_batches :] for part in batches])
@@ -69,12 +71,31 @@ def outside_pairs(records: Sequence[ChainRecord]) -> NDArray[np.intp]:
     return np.argwhere((largest >= WORTH_A_LOOK) & is_long)
 
 
+@dataclass(frozen=True)
+class HotEnd:
+    """Mean log weights of the hottest replicas in batches (chain, batch), and how much they vary.
+
+    ``spread`` is the standard deviation of single log weights, 0 for replicas drawn afresh.
+    """
+
+    batches: NDArray[np.float64]
+    spread: float
+
+    @property
+    def largest_gap(self) -> tuple[float, float]:
+        """How far two chains are apart, and the standard error of a chain, in ``spread``."""
+        means = self.batches.mean(axis=1)
+        if self.spread == 0.0:
+            return 0.0, 0.0
+        error = 0.0
+        if self.batches.shape[1] >= MIN_BATCHES:
+            error = float(np.sqrt(np.mean(mean_errors(self.batches) ** 2)))
+        return float(np.ptp(means) / self.spread), error / self.spread
+
+
 def _crossing(records: Sequence[ChainRecord]) -> Crossing:
-    return Crossing(tuple(record.round_trips for record in records), _largest_gap(records))
-
-
-def _largest_gap(records: Sequence[ChainRecord]) -> float:
-    """How far the hottest replicas of two chains are apart, in terms of how much they vary."""
-    spread = max(record.hot_spread for record in records)
-    means = [record.hot_log_weight for record in records]
-    return float(np.ptp(means) / spread) if spread > 0 else 0.0
+    batches = last_batches([record.hot_batches for record in records])
+    if not batches.shape[1]:  # files of earlier versions know the means alone
+        batches = np.array([[record.hot_log_weight] for record in records])
+    end = HotEnd(batches, max(record.hot_spread for record in records))
+    return Crossing(tuple(record.round_trips for record in records), *end.largest_gap)

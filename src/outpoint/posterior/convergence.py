@@ -2,9 +2,9 @@
 
 A run has converged if there are at least two chains, none of them stayed where it started, the
 method is unbiased, no two chains differ by more than ``max_difference`` in the probability of an
-edge, for the log score, the number of edges and every edge whose mean is not known precisely,
-R-hat and the effective draws keep to the :class:`~outpoint.posterior.diagnostics.Limits`, and no
-chain jumps at its end.
+edge unless that is known to be chance, for the log score, the number of edges and every edge whose
+mean is not known precisely, R-hat and the effective draws keep to the
+:class:`~outpoint.posterior.diagnostics.Limits`, and no chain jumps at its end.
 
 Chains that sit in one mode agree, too. So there is one more condition. Chains with tempered
 replicas must have crossed their ladders: every round trip of a replica, from the posterior to a
@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 from outpoint.arrays import Floats
 from outpoint.errors import OptionError
 from outpoint.posterior.diagnostics import (
+    CHANCE_ERRORS,
     RECOMMENDED_ESS,
     Limits,
     SeriesDiagnostics,
@@ -44,7 +45,9 @@ LEAST_ROUND_TRIPS = ceil(log(MISS_PROBABILITY) / log(1.0 - LEAST_MODE))
 """Round trips of all chains together: (1 - LEAST_MODE) to this power is MISS_PROBABILITY."""
 
 MOST_GAP = 0.5
-"""Standard deviations between the mean log weights of the hottest replicas of two chains."""
+WIDEST_GAP = 1.0
+"""Standard deviations between the mean log weights of the hottest replicas of two chains: from the
+first on they are apart if that is known, from the second on whether it is known or not."""
 
 LEAST_PER_CHAIN = 3
 """Round trips of each chain."""
@@ -58,11 +61,18 @@ class Crossing:
     """What is known of the ladders of tempered replicas.
 
     The round trips of each chain, and the largest difference between the mean log weights of two
-    hottest replicas, in standard deviations.
+    hottest replicas, in standard deviations, with the standard error of such a mean.
     """
 
     round_trips: tuple[int, ...]
     hottest_gap: float = 0.0
+    hottest_error: float = 0.0
+
+    @property
+    def begins_apart(self) -> bool:
+        """Whether hottest replicas differ by more than chance, or by too much to tell."""
+        is_known = self.hottest_gap > CHANCE_ERRORS * self.hottest_error
+        return self.hottest_gap > (MOST_GAP if is_known else WIDEST_GAP)
 
 
 @dataclass(frozen=True)
@@ -119,7 +129,7 @@ class _Evidence:
 
     @property
     def n_disagreeing(self) -> int:
-        return int((self.edges.difference > self.limits.max_difference).sum())
+        return int(self.edges.disagrees.sum())
 
 
 def assess(
@@ -222,7 +232,7 @@ def _gather(
         edges=edges,
         rhat=np.concatenate([judged.rhat, *(d.rhat for d in of_scalars)]),
         ess=np.concatenate([judged.ess, *(d.ess for d in of_scalars)]),
-        groups=group_chains(means, limits.max_difference),
+        groups=group_chains(means[:, edges.disagrees], limits.max_difference),
         frozen=frozen,
         limits=limits,
         crossing=crossing,
@@ -308,7 +318,7 @@ def _single(evidence: _Evidence) -> str:
 def _may_be_chance(evidence: _Evidence) -> bool:
     """Whether the differences are slight, and no larger than the spread within chains explains."""
     limits = evidence.limits
-    concerned = evidence.edges.difference > limits.max_difference
+    concerned = evidence.edges.disagrees
     slight = evidence.largest_difference <= 2 * limits.max_difference
     return slight and bool((evidence.edges.rhat[concerned] <= limits.max_rhat).all())
 
@@ -316,7 +326,8 @@ def _may_be_chance(evidence: _Evidence) -> bool:
 def _disagreement(evidence: _Evidence) -> str:
     """Which chains disagree, on how many edges, with the worst of them."""
     count = evidence.n_disagreeing
-    worst = np.argsort(-evidence.edges.difference, kind="stable")[: min(count, 3)]
+    difference = np.where(evidence.edges.disagrees, evidence.edges.difference, 0.0)
+    worst = np.argsort(-difference, kind="stable")[: min(count, 3)]
     groups = evidence.groups
     if len(groups) == 2:
         small, large = sorted(groups, key=lambda group: (len(group), group))
@@ -388,7 +399,7 @@ def _not_crossed(evidence: _Evidence) -> str:
     crossing = evidence.crossing
     if crossing is None:
         return ""
-    if crossing.hottest_gap > MOST_GAP:
+    if crossing.begins_apart:
         return (
             "not converged: the chains agree, but their hottest replicas do not "
             f"({crossing.hottest_gap:.1f} standard deviations apart), so that ladders begin at "

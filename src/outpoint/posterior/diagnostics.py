@@ -18,9 +18,9 @@ The status of a series is the first of these that holds:
 short         fewer than 4 batches: only the mean is known
 constant      one single value in all chains and batches
 negligible    all values lie within ``tolerance`` of each other
-differs       chains differ by more than ``max_difference`` in their means, or each chain stays
-              within ``tolerance`` of a value of its own and these values differ by more than
-              ``precision`` (then R-hat is infinite)
+differs       chains differ by more than ``max_difference`` in their means and it is not known to
+              be chance, or each chain stays within ``tolerance`` of a value of its own and these
+              values differ by more than ``precision`` (then R-hat is infinite)
 late jump     at its end (the last 64th, 32nd or 16th) the mean of a chain is more than a half
               beyond that of any earlier stretch of the same length in any chain
 high rhat     R-hat above ``max_rhat``, and the mean is not known to within ``precision``
@@ -33,6 +33,12 @@ An edge that is hardly ever there, in rare bursts, has a high R-hat and few effe
 after its probability is known to be 0.01 give or take 0.002. R-hat and effective draws are
 therefore held against a run only where the standard error of the mean, by the spread within the
 chains or by that between them, is larger than ``precision``.
+
+With 400 effective draws in all, the means of four chains that have converged still differ by more
+than 0.1 every other time where an edge is as likely as not. A difference up to twice the limit is
+therefore taken for chance where R-hat sees nothing in it, there are so many effective draws, and it
+is at most five standard errors of the mean of a chain, by what happens in the chains alone: chains
+that stay apart have small errors.
 
 R-hat is undefined for short, constant and negligible series. Their effective sample size is too;
 the error of the mean is 0 for a constant one, and half the range for a negligible one.
@@ -52,6 +58,9 @@ from outpoint.errors import OptionError
 
 MIN_BATCHES = 4
 """With fewer, half a chain has no variance."""
+
+RARE = 0.02
+"""Probabilities so close to 0 or 1 may depend on what has hardly been seen, or never."""
 
 LATE_SHARES = (64, 32, 16)
 LATE_MARGIN = 0.5
@@ -94,6 +103,10 @@ class Limits:
 
 RECOMMENDED_ESS = 400
 
+CHANCE_ERRORS = 5.0
+"""Standard errors of a mean beyond which the largest difference between chains is no chance: means
+of four that are equal differ by more once in two hundred times."""
+
 
 class SeriesDiagnostics(NamedTuple):
     """Numbers for every series; arrays in the shape of the series' trailing dimensions."""
@@ -104,6 +117,7 @@ class SeriesDiagnostics(NamedTuple):
     ess: Floats
     ess_tail: Floats
     difference: Floats
+    disagrees: Booleans
     is_precise: Booleans
     status: NDArray[np.object_]
 
@@ -118,6 +132,7 @@ def diagnose(
     are compared with the variance p (1 - p) of such a draw.
 
     ``difference`` is the largest difference between two chains' means, NaN for a single chain;
+    ``disagrees`` whether it is too large, and more than chance;
     ``is_precise`` whether the mean is known so well that R-hat does not matter.
     """
     limits = limits or Limits()
@@ -158,11 +173,12 @@ def _diagnose_columns(columns: Floats, limits: Limits, long_batches: bool) -> Se
     apart = still & (difference > limits.precision)
     rhat[apart & (n_batches >= MIN_BATCHES)] = np.inf
     is_precise = (error <= limits.precision) & ~apart
+    disagrees = _find_disagreeing(columns, difference, rhat, ess, limits)
     rules = {
         Status.SHORT: np.full(n, n_batches < MIN_BATCHES),
         Status.CONSTANT: spread == 0,
         Status.NEGLIGIBLE: spread <= limits.tolerance,
-        Status.DIFFERS: apart | (difference > limits.max_difference),
+        Status.DIFFERS: apart | disagrees,
         Status.LATE_JUMP: late_jumps(columns).any(axis=1),
         Status.HIGH_RHAT: (rhat > limits.max_rhat) & ~is_precise,
         Status.LOW_ESS: (ess < limits.min_ess) & ~is_precise,
@@ -171,8 +187,32 @@ def _diagnose_columns(columns: Floats, limits: Limits, long_batches: bool) -> Se
     otherwise = Status.OK if n_chains > 1 else Status.SINGLE_CHAIN
     status = np.select(list(rules.values()), [np.array(s.value, object) for s in rules], otherwise)
     return SeriesDiagnostics(
-        chain_means.mean(axis=1), mcse, rhat, ess, ess_tail, difference, is_precise, status
+        chain_means.mean(axis=1),
+        mcse,
+        rhat,
+        ess,
+        ess_tail,
+        difference,
+        disagrees,
+        is_precise,
+        status,
     )
+
+
+def _find_disagreeing(
+    columns: Floats, difference: Floats, rhat: Floats, ess: Floats, limits: Limits
+) -> Booleans:
+    """Where chains differ by more than the limit, and more than by known chance."""
+    disagrees = difference > limits.max_difference
+    may_be_chance = (
+        (difference <= 2 * limits.max_difference)
+        & (rhat <= limits.max_rhat)
+        & (ess >= RECOMMENDED_ESS)
+    )
+    for place in np.flatnonzero(disagrees & may_be_chance):
+        error = np.sqrt(np.mean(mean_errors(columns[place]) ** 2))
+        disagrees[place] = difference[place] > CHANCE_ERRORS * error
+    return disagrees
 
 
 def _of_single_draws(chain_means: Floats, error: Floats) -> tuple[Floats, Floats]:
@@ -220,8 +260,37 @@ def _measure(columns: Floats, tolerance: float) -> tuple[Floats, Floats, Floats,
         _effective_draws((split <= high).astype(np.float64)),
     )
     ess_mean = _effective_draws(_split(columns))
-    mcse = columns.std(axis=(1, 2), ddof=1) / np.sqrt(ess_mean)
+    mcse = _error_of_mean(columns, ess_mean)
     return rhat, np.minimum(_effective_draws(ranked), ess_mean), ess_tail, mcse
+
+
+def standard_errors(columns: Floats) -> Floats:
+    """Monte Carlo standard errors of the means of ``columns`` (series, chain, draw)."""
+    return _error_of_mean(columns, _effective_draws(_split(columns)))
+
+
+def _error_of_mean(columns: Floats, effective_draws: Floats) -> Floats:
+    errors: Floats = columns.std(axis=(1, 2), ddof=1) / np.sqrt(effective_draws)
+    return errors
+
+
+def with_rare_events(mcse: ArrayLike, probability: ArrayLike, n_effective: float) -> Floats:
+    """Standard errors of probabilities that know of what was seen seldom, or never.
+
+    What happens once in N draws is missed by N draws every third time, and of what has happened
+    k times the spread is known as badly as k is small. The error is therefore enlarged by what one
+    further draw of the rarer kind would change: one of as many independent draws as the error
+    itself stands for, p (1 - p) / mcse², and within ``RARE`` of 0 or 1 at most ``n_effective``,
+    what the chains are worth altogether. Where k independent draws have shown something the
+    variance k / N² thus becomes (k + 1) / N².
+    """
+    error, p = np.asarray(mcse, dtype=np.float64), np.asarray(probability, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worth = p * (1.0 - p) / error**2
+    is_rare = np.minimum(p, 1.0 - p) < RARE
+    worth = np.where(is_rare, np.fmin(worth, n_effective), worth)
+    enlarged = np.hypot(error, 1.0 / np.maximum(worth, 1.0))
+    return np.minimum(enlarged, 0.5)  # no probability is more uncertain
 
 
 def _rounded(columns: Floats, tolerance: float) -> Floats:
@@ -283,6 +352,15 @@ def _effective_draws(columns: Floats) -> Floats:
     at_end = np.where(pairs[np.arange(n), end] < 0, np.maximum(at_end, 0.0), at_end)
     tau = -1.0 + 2.0 * falling.sum(axis=1) + at_end
     return np.where(varies, size / np.maximum(tau, 1.0 / np.log10(size)), float(size))
+
+
+def mean_errors(series: Floats) -> Floats:
+    """Standard error of the mean of each chain, from its batches (chain, batch) alone.
+
+    A chain that drifts has few effective draws, and a large error.
+    """
+    each = _split(series[:, None, :])
+    return series.std(axis=1, ddof=1) / np.sqrt(_effective_draws(each))
 
 
 def quick_rhat(log_scores: ArrayLike) -> float | None:

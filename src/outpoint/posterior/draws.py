@@ -118,6 +118,11 @@ class WeightedGraphs:
         """The normalised weight of each draw (chain, draw)."""
         return self.unit_weights[self.which]
 
+    @cached_property
+    def kish_size(self) -> float:
+        """(Σw)² / Σw²: as many equally weighted draws have averages as variable as these."""
+        return float(1 / (self.counts @ self.unit_weights**2))
+
     def chain_weights(self) -> Floats:
         """The weight of each DAG within each chain (chain, DAG), every chain normalised."""
         n_chains = len(self.which)

@@ -67,13 +67,18 @@ class ExactPosterior(Posterior):
     """A posterior computed over all DAGs."""
 
     def __init__(
-        self, info: RunInfo, solution: Solution, model: GaussianModel | None = None
+        self,
+        info: RunInfo,
+        solution: Solution,
+        model: GaussianModel | None = None,
+        log_prior_sum: float | None = None,
     ) -> None:
         self.info = info
         self.solution = solution
         self.names = solution.names
         self.candidates = solution.candidates
         self.model = model
+        self.log_prior_sum = log_prior_sum
         self._drawn: tuple[Booleans, Floats] | None = None
         self._graphs_by_size: dict[int, WeightedGraphs] = {}
 
@@ -89,7 +94,7 @@ class ExactPosterior(Posterior):
 
     @property
     def log_evidence(self) -> float:
-        """Log of the sum of all DAGs' scores, prior included."""
+        """Log of the sum of all DAGs' scores, prior included as it is, see :class:`Posterior`."""
         return self.solution.log_evidence
 
     @property

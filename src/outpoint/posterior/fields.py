@@ -45,6 +45,7 @@ RECORD_FIELDS = {
     "round_trips": _count("chain"),
     "hot_log_weight": _real("chain"),
     "hot_spread": _real("chain")._replace(least=0.0),
+    "hot_batches": _real("chain", "hot_batch"),
     "n_steps": _count("chain"),
     "thin": _count("chain", least=1),
 }
@@ -56,13 +57,18 @@ RECORD_SCALARS: dict[str, Any] = {
     "n_steps": int,
     "thin": int,
 }
+SINCE_BATCHES = ("hot_batches",)
+"""Fields that files of earlier versions do not have."""
+
 CODES = ("best_code", "start_code")
 CANDIDATES = {"candidates": _code("node", "candidate")}
 OUTSIDE_FIELDS = {
     "outside_pairs": _code("outside_edge", "end"),
     "outside_members": Field(("outside_set", "member"), "i2"),
-    "missing_mass": _probability("node"),
 }
+MISSING_MASS = {"missing_mass": _probability("node")}
+"""What files have if it is known; those of earlier versions do not."""
+
 MADE = (
     ("chain", "outside_batch", "node", "node"),
     ("chain", "node", "node"),

@@ -24,6 +24,7 @@ def summarize(posterior: Posterior) -> dict[str, Any]:
         "map_log_score": posterior.map_log_score,
         "map_probability": posterior.map_probability,
         "log_evidence": posterior.log_evidence,
+        "log_evidence_normalized": posterior.log_evidence_normalized,
         "converged": posterior.converged,
         "verdict": posterior.verdict,
         "round_trips": posterior.round_trips,

@@ -21,8 +21,9 @@ class RunInfo:
     ``score_settings`` is the score as one would write it, ``knowledge`` that of
     ``Knowledge.as_dict``, ``options`` those of ``learn`` that differ from their defaults and decide
     the result, ``taken`` those that make a sampled run again as long as it became: its steps, with
-    the warm-up and the length it was planned for where they do not follow from them; it is empty
-    where no options do, as after an interruption. ``path`` and ``reading`` are those of the data
+    the warm-up and the length it was planned for where they do not follow from them, and how much
+    was searched before if that was less than usual; it is empty where no options do, as after an
+    interruption. ``path`` and ``reading`` are those of the data
     set, ``kinds`` its columns' kinds, ``interventions`` the ``targets`` that were set together,
     with their number of rows ``n_rows``, ``notes`` what reading the data had to assume and what
     the score makes of their units; ``libraries`` has the versions of what computed the numbers.
@@ -41,7 +42,7 @@ class RunInfo:
     score_settings: str = ""
     knowledge: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
-    taken: dict[str, int] = field(default_factory=dict)
+    taken: dict[str, float] = field(default_factory=dict)
     path: str | None = None
     reading: dict[str, Any] | None = None
     kinds: tuple[str, ...] = ()
@@ -86,7 +87,7 @@ def make_info(
     seed: int,
     options: dict[str, Any],
     seconds: float,
-    taken: Mapping[str, int] = MappingProxyType({}),
+    taken: Mapping[str, float] = MappingProxyType({}),
 ) -> RunInfo:
     """The record of a model (``Model.record``) with that of a run, made here and now."""
     return RunInfo(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from outpoint.errors import OptionError
 from outpoint.graphs import Cpdag, Dag
 from outpoint.graphs.targets import find_separated
 from outpoint.notebook import as_html
+from outpoint.posterior.admissible import Admissible, IsScored
 from outpoint.posterior.comparison import On, TruthComparison, compare_with_truth, roc_curve
 from outpoint.posterior.consensus import build_consensus_cpdag, build_consensus_dag
 from outpoint.posterior.draws import Draws, WeightedGraphs
@@ -53,7 +53,8 @@ class Posterior(ABC):
     Tables are indexed [parent, child] by column names. ``info`` tells the origin of the result;
     ``candidates[v]`` are the nodes among which the parents of v were chosen, ``model`` what the
     data say about the parameters of Gaussian DAGs; ``is_complete`` is false if a run was
-    interrupted.
+    interrupted. ``is_scored`` tells which families have a finite score; None if that was not kept.
+    ``log_prior_sum`` is the log of the prior weights of all DAGs that have a score, added up.
     """
 
     info: RunInfo
@@ -61,6 +62,8 @@ class Posterior(ABC):
     candidates: NDArray[np.int32]
     model: GaussianModel | None = None
     is_complete: bool = True
+    is_scored: IsScored | None = None
+    log_prior_sum: float | None = None
 
     @property
     def method(self) -> str:
@@ -94,8 +97,14 @@ class Posterior(ABC):
 
     @property
     def log_evidence(self) -> float | None:
-        """Log of the sum of all DAGs' scores, prior included; None unless exact."""
+        """Log of the sum of all DAGs' scores, prior, which need not add up to 1, included."""
         return None
+
+    @property
+    def log_evidence_normalized(self) -> float | None:
+        """That under a prior that adds up to 1, to compare priors; None where that is unknown."""
+        evidence, total = self.log_evidence, self.log_prior_sum
+        return None if evidence is None or total is None else evidence - total
 
     @property
     def map_probability(self) -> float | None:
@@ -185,15 +194,14 @@ class Posterior(ABC):
         return self._average(asked, self._graphs()) if known is None else known
 
     def estimate(self, feature: Feature | FeatureFunction | str) -> Estimate:
-        """The same with its Monte Carlo standard error and effective sample size.
+        """The same with its Monte Carlo standard error, effective sample size and number of draws.
 
-        The error is that of the draws. Edge probabilities average more than the draws, so that
-        for edges it is an upper bound.
+        Of chains, edges and adjacencies have the error of what the steps have recorded, all other
+        features that of the draws. Near 0 and 1 the error knows of what may be too rare to have
+        been seen, see :class:`~outpoint.posterior.Estimate`.
         """
         asked = self._parse(feature)
-        known = self._known(asked)
-        found = self._estimate(asked, self._graphs())
-        return found if known is None else replace(found, value=known)
+        return self._estimate_recorded(asked) or self._estimate(asked, self._graphs())
 
     @property
     def cpdag_probabilities(self) -> pd.DataFrame:
@@ -255,9 +263,10 @@ class Posterior(ABC):
 
         ``by`` is a function Dag -> log weight, such as the log of a prior that does not factorise
         over the nodes; ``"linear_extensions"``, which removes the bias of order MCMC; or
-        ``"equivalence_classes"``, which divides by the number of DAGs in the class, so that all
-        classes are alike a priori. Its ``effective_sample_size`` tells what the draws are worth
-        after weighting; a :class:`WeightWarning` and its verdict, that they are not worth enough.
+        ``"equivalence_classes"``, which divides by the number of DAGs in the class that background
+        knowledge and the score admit, so that under the uniform prior all classes are alike. Its
+        ``effective_sample_size`` tells what the draws are worth after weighting; a
+        :class:`WeightWarning` and its verdict, that they are not worth enough.
         """
         from outpoint.posterior.reweighting import reweight
 
@@ -292,12 +301,22 @@ class Posterior(ABC):
             return None if opposite is None else 1 - opposite
         return None
 
+    def _estimate_recorded(self, feature: Feature | FeatureFunction) -> Estimate | None:
+        """An estimate that does not come from draws: that of an edge that is known beforehand."""
+        if isinstance(feature, Edge) and self._admissible.settled[feature.parent, feature.child]:
+            return Estimate.exact(float(self._edges()[feature.parent, feature.child]))
+        return None
+
+    @cached_property
+    def _admissible(self) -> Admissible:
+        """Which families there can be."""
+        return Admissible(self.info, self.names, self.is_scored)
+
     def _average(self, feature: Feature | FeatureFunction, graphs: WeightedGraphs) -> float:
         return graphs.mean(evaluate(feature, graphs, self.names))
 
     def _estimate(self, feature: Feature | FeatureFunction, graphs: WeightedGraphs) -> Estimate:
-        values = evaluate(feature, graphs, self.names)
-        return estimate_mean(values, graphs)
+        return estimate_mean(evaluate(feature, graphs, self.names), graphs)
 
     def _graphs(self) -> WeightedGraphs:
         """The distinct DAGs among the draws, with their weights."""
@@ -337,12 +356,10 @@ class Posterior(ABC):
     def _repr_html_(self) -> str:
         """In a notebook: the verdict and the strongest edges."""
         edges = self._edges()
-        n = len(edges)
-        ranked = np.argsort(-edges, axis=None, kind="stable")[: min(N_EDGES_IN_NOTEBOOK, n * n - n)]
+        parents, children = (nodes[:N_EDGES_IN_NOTEBOOK] for nodes in rank_pairs(edges))
         rows = [
             (self.names[u], self.names[v], f"{edges[u, v]:.3f}", f"{edges[v, u]:.3f}")
-            for u, v in zip(*np.unravel_index(ranked, edges.shape), strict=True)
-            if u != v
+            for u, v in zip(parents, children, strict=True)
         ]
         headings = ("parent", "child", "P(edge)", "P(reversed)")
         return as_html(repr(self), headings, rows, self.verdict)

@@ -24,11 +24,10 @@ from outpoint.errors import OptionError
 from outpoint.graphs import Dag, count_members
 from outpoint.graphs.blocks import add_ancestors, add_matrices
 from outpoint.graphs.extensions import log_linear_extensions
-from outpoint.graphs.targets import Targets
 from outpoint.posterior.convergence import RUN_LONGER
-from outpoint.posterior.diagnostics import Limits
+from outpoint.posterior.diagnostics import Limits, with_rare_events
 from outpoint.posterior.draws import WeightedGraphs
-from outpoint.posterior.estimates import relative_efficiency
+from outpoint.posterior.estimates import edge_errors, effective_draws
 from outpoint.posterior.frames import name_draws
 from outpoint.posterior.posterior import Posterior
 from outpoint.posterior.sampled import SampledPosterior
@@ -52,7 +51,7 @@ class WeightWarning(UserWarning):
 
 def reweight(base: Posterior, graphs: WeightedGraphs, by: By) -> WeightedPosterior:
     """The posterior with its draws weighted anew; a warning if the weights have failed."""
-    log_weight = _log_weight_function(by, base.info.targets)
+    log_weight = _log_weight_function(by, base)
     if by == CORRECTION and base.method != "order":
         raise OptionError(
             "dividing by the number of linear extensions corrects what method='order' returns "
@@ -74,11 +73,13 @@ def reweight(base: Posterior, graphs: WeightedGraphs, by: By) -> WeightedPosteri
     return weighted
 
 
-def _log_weight_function(by: By, targets: Targets) -> Callable[[Dag], float]:
+def _log_weight_function(by: By, base: Posterior) -> Callable[[Dag], float]:
     if by == CORRECTION:
         return lambda dag: -log_linear_extensions(dag)
     if by == "equivalence_classes":
-        return lambda dag: -math.log(count_members(dag, targets))
+        targets, admissible = base.info.targets, base._admissible
+        admits = None if admissible.is_unlimited else admissible
+        return lambda dag: -math.log(count_members(dag, targets, admits))
     if callable(by):
         function = by
         return lambda dag: float(function(dag))
@@ -108,6 +109,7 @@ class WeightedPosterior(Posterior):
         self.candidates = base.candidates
         self.model = base.model
         self.is_complete = base.is_complete
+        self.is_scored = base.is_scored
         self.reweighted_by = name
         self._weighted = graphs
         self._log_weight = log_weight
@@ -117,18 +119,15 @@ class WeightedPosterior(Posterior):
         """Normalised importance weights (chain, draw) of the DAGs that ``dags()`` returns."""
         return name_draws(self._weighted.draw_weights, "weight")
 
-    @cached_property
+    @property
     def kish_effective_sample_size(self) -> float:
         """(Σw)² / Σw²: as many equally weighted draws have averages as variable as these."""
-        graphs = self._weighted
-        return float(1 / (graphs.counts @ graphs.unit_weights**2))
+        return self._weighted.kish_size
 
     @cached_property
     def effective_sample_size(self) -> float:
         """Kish's size times the efficiency of the chains: autocorrelation of weights and scores."""
-        graphs = self._weighted
-        series = (graphs.draw_weights, graphs.draws.log_scores)
-        return self.kish_effective_sample_size * min(map(relative_efficiency, series))
+        return effective_draws(self._weighted)
 
     @property
     def largest_weight(self) -> float:
@@ -226,21 +225,16 @@ class WeightedPosterior(Posterior):
     def diagnostics(self) -> pd.DataFrame:
         """One row per edge, most probable first: probability, mcse, rhat, ess, ess_tail, status.
 
-        The Monte Carlo standard error comes from the spread between the chains, or from the
-        weights where there is one chain.
+        The Monte Carlo standard error of an edge is that of :meth:`estimate`, from the weighted
+        draws, and ``ess`` the number of independent draws that would have the same.
         """
-        n_chains = len(self._chain_edges)
-        if n_chains > 1:
-            return self._rows_with(self._chain_edges.std(axis=0, ddof=1) / np.sqrt(n_chains))
-        graphs = self._weighted
-        squares = graphs.counts * graphs.unit_weights**2
-        edges = self._edges()
-        present = graphs.sum_matrices(add_matrices, squares)
-        variance = present * (1 - 2 * edges) + squares.sum() * edges**2
-        return self._rows_with(np.sqrt(np.maximum(variance, 0.0)))
-
-    def _rows_with(self, mcse: Floats) -> pd.DataFrame:
-        return self._edge_rows(mcse=mcse, status=np.full(mcse.shape, "reweighted", dtype=object))
+        edges, n_effective = self._edges(), self.effective_sample_size
+        mcse = with_rare_events(edge_errors(self._weighted, edges), edges, n_effective)
+        mcse[self._admissible.settled] = 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ess = edges * (1.0 - edges) / mcse**2
+        status = np.full(mcse.shape, "reweighted", dtype=object)
+        return self._edge_rows(mcse=mcse, ess=ess, status=status)
 
     def __repr__(self) -> str:
         return (

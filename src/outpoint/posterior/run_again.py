@@ -5,7 +5,7 @@ from typing import Any
 from outpoint.posterior.info import RunInfo
 from outpoint.posterior.posterior import Posterior
 
-LENGTH = ("steps", "time", "until_converged", "warmup")
+LENGTH = ("steps", "time", "until_converged", "warmup", "search_effort", "pilots")
 """Options that say how long a run is to be, which ``RunInfo.taken`` knows better afterwards."""
 
 

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import Context
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.data.wording import enumerate_items
+from outpoint.exact import MAX_TOLD_NODES, describe_cost
 from outpoint.graphs import Dag
 from outpoint.graphs.blocks import add_ancestors
 from outpoint.mcmc.trace import spread_edges
-from outpoint.naming import named
-from outpoint.posterior.assessment import assess_records, outside_pairs
+from outpoint.naming import named, option
+from outpoint.posterior.assessment import assess_records, last_batches, outside_pairs
 from outpoint.posterior.convergence import Assessment
-from outpoint.posterior.diagnostics import Status
+from outpoint.posterior.diagnostics import MIN_BATCHES, Status, with_rare_events
 from outpoint.posterior.draws import Draws
+from outpoint.posterior.estimates import Estimate, estimate_from_batches, relative_efficiency
+from outpoint.posterior.features import Adjacent, Edge, Feature, FeatureFunction, Not
 from outpoint.posterior.info import RunInfo
 from outpoint.posterior.posterior import Posterior
+from outpoint.processors import n_threads
 from outpoint.runs import ChainRecord
 from outpoint.tables.parent_sets import Codes, ParentSets, count_candidates
 
@@ -37,6 +43,9 @@ POOR_SHARE = 0.5
 
 MISSING_SHARE = 0.01
 """Share of the posterior in sets of a node that were never admitted from which on it matters."""
+
+MAX_QUICK_NODES = 20
+"""Up to so many nodes nobody needs to be told that the exact posterior can be had."""
 
 FULL_SHARE = 0.5
 """Share of draws with as many parents as there may be from which on the limit is mentioned."""
@@ -68,7 +77,9 @@ class SampledPosterior(Posterior):
         self.parent_sets = parent_sets
         self.candidates = parent_sets.candidates
         self.lost_mass = lost_mass
-        self._missing = np.zeros(len(names)) if missing_mass is None else missing_mass
+        if missing_mass is None and not parent_sets.are_narrow:
+            missing_mass = np.zeros(len(names))
+        self._missing = missing_mass
         self.records = tuple(records)
         self.model = model
         self.is_complete = is_complete
@@ -141,7 +152,7 @@ class SampledPosterior(Posterior):
         verdict = self.assessment.verdict
         if not self.is_complete:
             verdict = f"interrupted after {self.steps_per_chain:,} steps per chain; {verdict}"
-        return verdict + self._on_candidates() + self._on_limit()
+        return verdict + self._on_candidates() + self._on_limit() + self._on_exact()
 
     @property
     def outside_shares(self) -> pd.Series | None:
@@ -159,27 +170,32 @@ class SampledPosterior(Posterior):
         return pd.Series(shares, index=list(self.names), name="outside_share")
 
     @property
-    def missing_mass(self) -> pd.Series:
+    def missing_mass(self) -> pd.Series | None:
         """Share of the posterior in parent sets of each node that were never admitted, estimated.
 
         Where sets are too many to be all scored, those with two or more members outside the
         candidates are not sampled. The estimate looks at those that are one exchange or addition
-        away from the draws; 0 where all sets are admitted.
+        away from the draws; 0 where all sets are admitted. None of a file of an earlier version,
+        which does not tell.
         """
         import pandas as pd
 
+        if self._missing is None:
+            return None
         return pd.Series(self._missing, index=list(self.names), name="missing_mass")
 
     @property
     def on_candidates(self) -> dict[str, Any] | None:
         """Candidates of nodes, shares of draws with outside sets, and what was left out.
 
-        ``lost_mass`` bounds what pruning has removed, ``missing_mass`` is estimated for each node.
+        ``lost_mass`` bounds what pruning has removed, ``missing_mass`` is estimated for each node
+        (None if it is not known).
         """
         shares = self.outside_shares
         if shares is None:
             return None
         numbers = count_candidates(self.candidates)
+        missing = self.missing_mass
         return {
             "per_node": float(numbers.mean()),
             "fewest": int(numbers.min()),
@@ -187,7 +203,7 @@ class SampledPosterior(Posterior):
             "mean_outside_share": float(shares.mean()),
             "largest_outside_share": float(shares.max()),
             "lost_mass": self.lost_mass,
-            "missing_mass": self.missing_mass.to_dict(),
+            "missing_mass": None if missing is None else missing.to_dict(),
         }
 
     def _on_candidates(self) -> str:
@@ -197,33 +213,42 @@ class SampledPosterior(Posterior):
             return ""
         numbers = count_candidates(self.candidates)
         few, many = int(numbers.min()), int(numbers.max())
+        missing = self.missing_mass
         text = (
             " No edge is excluded: parent sets outside the "
             f"{few if few == many else f'{few} to {many}'} candidates of each node are sampled, "
-            f"too; those pruned have at most {self.lost_mass:.1g} of the posterior, and those "
-            "that were never admitted, by an estimate from the draws, "
-            f"{self.missing_mass.max():.1g} for any variable."
+            f"too; those pruned have at most {self.lost_mass:.1g} of the posterior, "
         )
-        poor = shares[(shares > POOR_SHARE) & (self._missing <= MISSING_SHARE)]
+        if missing is None:
+            text += "and of those that were never admitted nothing is known."
+        else:
+            text += (
+                "and those that were never admitted, by an estimate from the draws, "
+                f"{missing.max():.1g} for any variable."
+            )
+            shares = shares[missing <= MISSING_SHARE]
+        poor = shares[shares > POOR_SHARE]
         if len(poor):
-            named = ", ".join(
+            worst = ", ".join(
                 f"{name} ({share:.0%})"
                 for name, share in poor.sort_values(ascending=False)[:3].items()
             )
-            text += f" The candidates were poor for {named}: more candidates would be faster."
+            text += f" The candidates were poor for {worst}: more candidates would be faster."
         return text
 
     def _on_missing(self) -> str:
         """What the verdict says about sets that were never admitted, where they matter."""
+        if self.missing_mass is None:
+            return ""
         missing = self.missing_mass.sort_values(ascending=False)
         missing = missing[missing > MISSING_SHARE]
         if missing.empty:
             return ""
-        named = ", ".join(f"{name} (about {share:.0%})" for name, share in missing[:3].items())
+        worst = ", ".join(f"{name} (about {share:.0%})" for name, share in missing[:3].items())
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         return (
             "parent sets that were never admitted have a part of the posterior that matters, of "
-            f"{named}{more}: more candidates (n_candidates) would change the answer."
+            f"{worst}{more}: more candidates ({named('n_candidates')}) would change the answer."
         )
 
     @property
@@ -253,6 +278,14 @@ class SampledPosterior(Posterior):
             "a larger limit may give other answers."
         )
 
+    def _on_exact(self) -> str:
+        """What the verdict says about the exact posterior, where one can still be had."""
+        n = len(self.names)
+        if not MAX_QUICK_NODES < n <= MAX_TOLD_NODES:
+            return ""
+        cost = describe_cost(n, Context().run(n_threads))  # of the machine, whatever this run used
+        return f" An exact run would take {cost} here ({option('method', 'exact')})."
+
     @cached_property
     def assessment(self) -> Assessment:
         """The verdict in numbers: R-hat, effective draws, agreement between the chains."""
@@ -265,6 +298,45 @@ class SampledPosterior(Posterior):
         else:
             verdict = f"{found.verdict} And {missing}"
         return replace(found, converged=False, verdict=verdict)
+
+    @cached_property
+    def _n_effective(self) -> float:
+        """What the draws are worth, judged by their log scores."""
+        log_scores = self._log_scores()
+        return log_scores.size * relative_efficiency(log_scores)
+
+    def _estimate_recorded(self, feature: Feature | FeatureFunction) -> Estimate | None:
+        """Edges, adjacencies and their opposites, with the error of their recorded batches."""
+        if isinstance(feature, Not):
+            found = self._estimate_recorded(feature.part)
+            return None if found is None else replace(found, value=1 - found.value)
+        settled = super()._estimate_recorded(feature)
+        if settled is not None:
+            return settled
+        value, batches = self._known(feature), self._batches_of(feature)
+        if value is None or batches is None or batches.shape[1] < MIN_BATCHES:
+            return None
+        return estimate_from_batches(batches, value, self._n_effective)
+
+    def _batches_of(self, feature: Feature | FeatureFunction) -> Floats | None:
+        """Means (chain, batch) of a feature that batches of steps have recorded."""
+        if isinstance(feature, Edge):
+            return self._edge_batches(feature.parent, feature.child)
+        if isinstance(feature, Adjacent):
+            there = self._edge_batches(feature.a, feature.b)
+            back = self._edge_batches(feature.b, feature.a)
+            n_batches = min(there.shape[1], back.shape[1])
+            return _coarsened(there, n_batches) + _coarsened(back, n_batches)
+        return None
+
+    def _edge_batches(self, parent: int, child: int) -> Floats:
+        """Means (chain, batch) of an edge, whose batches are longer outside the candidates."""
+        place = np.flatnonzero(self.candidates[child] == parent)
+        if len(place):
+            return last_batches(
+                [record.edge_batches[:, child, place[0]] for record in self.records]
+            )
+        return last_batches([record.outside_batches[:, parent, child] for record in self.records])
 
     def acceptance(self) -> pd.DataFrame:
         """How often each move was tried and accepted, by chain."""
@@ -320,9 +392,21 @@ class SampledPosterior(Posterior):
             values[parents, children] = getattr(edges, name)
         status = np.full((n, n), Status.NEGLIGIBLE.value, dtype=object)
         status[parents, children] = edges.status
+        columns["mcse"] = self._honest_errors(columns["mcse"], status)
         rows = self._edge_rows(**columns, status=status)
         rows.attrs["round_trips"] = self.round_trips
         return rows
+
+    def _honest_errors(self, mcse: Floats, status: NDArray[np.object_]) -> Floats:
+        """Errors [parent, child] that know of rare events; 0 for edges that are known beforehand.
+
+        Those of edges that have not been diagnosed, all of them rare, are those of counted draws.
+        """
+        edges, n_effective = self._edges(), self._n_effective
+        is_counted = np.isnan(mcse) & (status == Status.NEGLIGIBLE.value)
+        counted = np.sqrt(edges * (1.0 - edges) / n_effective)
+        errors = with_rare_events(np.where(is_counted, counted, mcse), edges, n_effective)
+        return np.where(self._admissible.settled, 0.0, errors)
 
     def __repr__(self) -> str:
         return (
@@ -378,3 +462,10 @@ class SampledPosterior(Posterior):
 
     def _best_record(self) -> ChainRecord:
         return max(self.records, key=lambda record: record.best_log_score)
+
+
+def _coarsened(batches: Floats, n_batches: int) -> Floats:
+    """The last batches (chain, batch) joined to so many; what does not fill one is left out."""
+    length = batches.shape[1] // max(1, n_batches)
+    last = batches[:, batches.shape[1] - length * n_batches :]
+    return last.reshape(len(batches), n_batches, length).mean(axis=2)

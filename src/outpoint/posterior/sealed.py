@@ -68,11 +68,15 @@ class Content:
         """A text, which is stored as its bytes: HDF5 can hang where its own texts are damaged."""
         return self.read({name: Field((f"{name}_byte",), "u1")})[name].tobytes().decode()
 
+    def has_number(self, name: str) -> bool:
+        """Whether there is such an attribute."""
+        return name in self._file.attrs
+
     def number(self, name: str, least: float = -inf, most: float = inf) -> float:
         """An attribute that is a finite number in a range."""
         import h5py
 
-        if name not in self._file.attrs:
+        if not self.has_number(name):
             raise ValueError(f"{name!r} is missing")
         stored = h5py.h5a.open(self._file.id, name.encode())
         if prod(stored.shape) != 1 or stored.dtype.kind not in "iuf":

@@ -29,10 +29,12 @@ from outpoint.posterior.fields import (
     CANDIDATES,
     CODES,
     MADE,
+    MISSING_MASS,
     MODEL_FIELDS,
     OUTSIDE_FIELDS,
     RECORD_FIELDS,
     RECORD_SCALARS,
+    SINCE_BATCHES,
     SOLUTION_FIELDS,
 )
 from outpoint.posterior.info import RunInfo
@@ -44,6 +46,9 @@ from outpoint.tables.parent_sets import ParentSets, check_lists
 from outpoint.writing import replaced
 
 FORMAT = 6
+READABLE = (5, FORMAT)
+"""Formats that are read: in the first one all nodes have the same number of candidates."""
+
 KIND = "outpoint posterior"
 
 MOST_SUMMARY = 1 << 26
@@ -137,14 +142,17 @@ def load(path: str | Path) -> Posterior:
 def _check_format(content: Content, place: Path) -> None:
     try:
         number = content.number("format")
-        is_posterior = number != FORMAT or content.text("kind") == KIND
+        is_posterior = number not in READABLE or content.text("kind") == KIND
     except ValueError:
         is_posterior = False
     if not is_posterior:
         raise DataError(f"{place} is not a posterior of outpoint.")
-    if number != FORMAT:
+    if number not in READABLE:
         raise DataError(f"{place} has format {number} of another version of outpoint.")
 
+
+TRIMMED = (("draw",), ("batch",), ("outside_batch",), ("hot_batch",))
+"""Dimensions of which all chains have the last ones that the shortest chain has."""
 
 Parts = tuple[dict[str, Any], dict[str, str], dict[str, float]]
 """Arrays, texts and numbers of a file."""
@@ -168,13 +176,15 @@ def _sampled_parts(posterior: SampledPosterior) -> Parts:
     for name, field in RECORD_FIELDS.items():
         dimensions = field.dimensions
         values = own.get(name) or [np.asarray(getattr(record, name)) for record in records]
-        if dimensions[1:2] in (("draw",), ("batch",), ("outside_batch",)):
+        if dimensions[1:2] in TRIMMED:
             least = min(len(value) for value in values)
             values = [value[len(value) - least :] for value in values]
         arrays[name] = (dimensions, _stacked(values))
     arrays["outside_pairs"] = (("outside_edge", "end"), pairs.astype(np.int32))
     arrays["outside_members"] = (("outside_set", "member"), sets.members)
-    arrays["missing_mass"] = (("node",), posterior.missing_mass.to_numpy())
+    missing_mass = posterior.missing_mass
+    if missing_mass is not None:
+        arrays["missing_mass"] = (("node",), missing_mass.to_numpy())
     texts = {"posterior": "sampled", "moves": json.dumps(records[0].moves)}
     numbers = {"is_complete": int(posterior.is_complete), "lost_mass": posterior.lost_mass}
     return arrays, texts, numbers
@@ -195,9 +205,14 @@ def _sampled(info: RunInfo, names: tuple[str, ...], content: Content) -> Sampled
     require(info.method in SAMPLERS, f"there is no sampler {info.method!r}")
     moves = checks.checked_moves(content.text("moves"))
     content.sizes["move"] = len(moves)
-    arrays = content.read({**RECORD_FIELDS, **CANDIDATES, **OUTSIDE_FIELDS}, made=MADE)
+    absent = [name for name in SINCE_BATCHES if name not in content]
+    fields = {name: field for name, field in RECORD_FIELDS.items() if name not in absent}
+    if "missing_mass" in content:
+        fields |= MISSING_MASS
+    arrays = content.read({**fields, **CANDIDATES, **OUTSIDE_FIELDS}, made=MADE)
+    arrays |= {name: np.zeros((content.sizes["chain"], 0)) for name in absent}
     sets = ParentSets(arrays.pop("candidates"), arrays.pop("outside_members"))
-    pairs, missing_mass = arrays.pop("outside_pairs"), arrays.pop("missing_mass")
+    pairs, missing_mass = arrays.pop("outside_pairs"), arrays.pop("missing_mass", None)
     _check_records(arrays, pairs, sets, content.sizes)
     for name in ("outside_batches", "outside_edges"):
         arrays[name] = _spread(arrays[name], pairs, len(names) if sets.are_narrow else 0)
@@ -262,6 +277,8 @@ def _exact_parts(posterior: ExactPosterior) -> Parts:
         "best_log_score": solution.best_log_score,
         "discrepancy": solution.discrepancy,
     }
+    if posterior.log_prior_sum is not None:
+        numbers["log_prior_sum"] = posterior.log_prior_sum
     arrays = {name: (SOLUTION_FIELDS[name].dimensions, array) for name, array in values.items()}
     return arrays, {"posterior": "exact"}, numbers
 
@@ -281,7 +298,9 @@ def _exact(info: RunInfo, names: tuple[str, ...], content: Content) -> ExactPost
         parts[name] = float(content.number(name))
     highest = parts["log_evidence"] + ROUNDING * max(1.0, abs(parts["log_evidence"]))
     require(parts["best_log_score"] <= highest, "the best DAG has more than the evidence")
-    return ExactPosterior(info, StoredSolution(names=names, **parts))
+    # Files of earlier versions do not have the sum.
+    total = float(content.number("log_prior_sum")) if content.has_number("log_prior_sum") else None
+    return ExactPosterior(info, StoredSolution(names=names, **parts), log_prior_sum=total)
 
 
 def _model(names: tuple[str, ...], content: Content) -> GaussianModel | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from outpoint.amounts import count_of
+from outpoint.data.wording import enumerate_items
 from outpoint.posterior import Posterior, SampledPosterior
 from outpoint.posterior.info import describe_interventions, describe_knowledge, describe_score
 from outpoint.registry import score_title
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 Facts = list[tuple[str, str]]
 Rows = list[list[str]]
 
+KINDS_SHOWN = 60
 PRIORS = {
     "uniform": "uniform: every DAG is as probable as any other",
     "fair": "fair: every number of parents is as probable as any other",
@@ -143,7 +145,7 @@ def list_settings(posterior: Posterior) -> Facts:
         ("Data", info.source),
         ("SHA-256 of the data", info.fingerprint),
         ("Observations", f"{info.n_observations:,}"),
-        *([("Kinds of columns", _count_kinds(info.kinds))] if info.kinds else []),
+        *_list_kinds(posterior),
         *_interventions(posterior),
         ("Score", _describe_score(posterior)),
         ("Score in full", describe_score(info)),
@@ -165,9 +167,20 @@ def list_settings(posterior: Posterior) -> Facts:
     ]
 
 
-def _count_kinds(kinds: tuple[str, ...]) -> str:
-    counts = {kind: kinds.count(kind) for kind in sorted(set(kinds))}
-    return ", ".join(f"{count} {kind}" for kind, count in counts.items())
+def _list_kinds(posterior: Posterior) -> Facts:
+    """The columns of each kind, by name up to a number that can still be read."""
+    kinds = posterior.info.kinds
+    found = {
+        kind: [name for name, own in zip(posterior.names, kinds, strict=False) if own == kind]
+        for kind in sorted(set(kinds), reverse=True)
+    }
+    return [
+        (
+            f"{kind.capitalize()} columns",
+            f"{len(names)}: {enumerate_items(names, limit=KINDS_SHOWN)}",
+        )
+        for kind, names in found.items()
+    ]
 
 
 def _list_chain_settings(posterior: SampledPosterior) -> Facts:
@@ -184,7 +197,10 @@ def _list_chain_settings(posterior: SampledPosterior) -> Facts:
         ]
     if posterior.on_candidates is not None:
         lost = f"at most {posterior.lost_mass:.1g} of the posterior"
-        never = f"about {posterior.missing_mass.max():.1g} of the posterior for any variable"
+        missing = posterior.missing_mass
+        never = "not known"
+        if missing is not None:
+            never = f"about {missing.max():.1g} of the posterior for any variable"
         facts += [("Parent sets pruned", lost), ("Parent sets never admitted", never)]
     return facts
 

@@ -5,6 +5,7 @@ from outpoint.runs.directory import RunDirectory
 from outpoint.runs.driving import Budget, Ending, drive
 from outpoint.runs.manifest import (
     CANDIDATES,
+    EFFORT,
     HOTTEST,
     REQUEST,
     SCORES,
@@ -20,6 +21,7 @@ from outpoint.runs.teams import ThreadTeam, WorkerTeam
 
 __all__ = [
     "CANDIDATES",
+    "EFFORT",
     "HOTTEST",
     "REQUEST",
     "SCORES",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from time import perf_counter
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.clock import Clock
 from outpoint.mcmc import SWEEP, Settings
 from outpoint.mcmc.ladder import early_ends
 from outpoint.progress import Progress, ProgressCallback
@@ -16,13 +17,13 @@ from outpoint.runs.record import ChainRecord
 from outpoint.runs.teams import Team
 
 FIRST_ROUND = 20 * SWEEP
-"""Steps of the first round, which may have to wait for the compiler and is not counted as time."""
+"""Steps of the first round, and of every other one in which many more cannot be taken."""
 
 LEAST_DRAWS = 8
 """A run that is limited by time goes on until each chain has kept this many DAGs."""
 
 WARMUP_SHARE = 0.25
-"""Where time is limited, warming up may take this share of it."""
+"""Where time is limited, warming up may take this share of what is left when it begins."""
 
 CHECK_GROWTH = 1.25
 """Convergence is looked at again when the chains are this much longer."""
@@ -30,7 +31,7 @@ CHECK_GROWTH = 1.25
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """How long to run: recorded steps of each chain, seconds of sampling, until converged.
+    """How long to run: recorded steps of each chain, seconds in all, until converged.
 
     ``first_check`` is the number of recorded steps after which convergence is first looked at. The
     points where that happens depend on nothing else, so an interrupted run ends like another.
@@ -51,7 +52,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Ending:
-    """Why a run has ended, and how many seconds of sampling it took."""
+    """Why a run has ended, and how many seconds it took, those of earlier sessions included."""
 
     reason: str
     seconds: float
@@ -66,68 +67,55 @@ def drive(
     compute_rhat: Callable[[NDArray[np.float64]], float | None],
     report: ProgressCallback,
     checkpoint_seconds: float,
+    clock: Clock,
 ) -> Ending:
     """Advance all chains in rounds; the reason of the end is steps, time, converged or interrupted.
 
     Between rounds progress is reported, and checkpoints are saved if the last ones are old enough.
+    ``clock`` began with the work of this session, before there were chains.
     """
-    clock = _Clock(team.seconds)
+    before = team.seconds  # in earlier sessions
+    now = saved = begun = before + clock.seconds
     rate = 0.0
     try:
         while True:
             steps = [status.step for status in team.statuses]
             are_level = max(steps) == min(steps)
-            if are_level and _ends_warm_up(budget, team.n_warmup, steps[0], clock.seconds, rate):
+            if are_level and _ends_warm_up(budget, team.n_warmup, steps[0], begun, now, rate):
                 team.shorten_warm_up(steps[0])
             n_warmup = team.n_warmup
             step = min(steps) - n_warmup
             if are_level:
-                reason = _is_over(team, settings, budget, step, clock.seconds, has_converged)
+                reason = _is_over(team, settings, budget, step, now, has_converged)
                 if reason:
                     break
-            target = _next_target(budget, n_warmup, max(steps), step, rate * team.round_seconds)
-            begun = perf_counter()
+            target = _next_target(budget, n_warmup, max(steps), step, rate, team.round_seconds, now)
             team.advance_to(target)
-            took = max(perf_counter() - begun, 1e-6)
-            rate = (target - min(steps)) / took
-            clock.add(took)
-            report(_progress(team, budget, clock.seconds, rate, compute_rhat))
-            if clock.since_saved >= checkpoint_seconds:
-                team.save(clock.save())
+            then, now = now, before + clock.seconds
+            rate = (target - min(steps)) / max(now - then, 1e-6)
+            report(_progress(team, budget, now, rate, compute_rhat))
+            if now - saved >= checkpoint_seconds:
+                team.save(now)
+                saved = now
     except KeyboardInterrupt:
         reason = "interrupted"
     finally:
         team.stop()
-    team.save(clock.seconds)
-    return Ending(reason, clock.seconds)
+    seconds = before + clock.seconds
+    team.save(seconds)
+    return Ending(reason, seconds)
 
 
-def _ends_warm_up(budget: Budget, n_warmup: int, step: int, seconds: float, rate: float) -> bool:
+def _ends_warm_up(
+    budget: Budget, n_warmup: int, step: int, begun: float, now: float, rate: float
+) -> bool:
     """Whether to end the warm-up here, where it can end, lest it exceed its share of the time."""
     ends = early_ends(n_warmup, SWEEP)
-    if budget.seconds is None or 0.0 in (seconds, rate) or step not in ends:
+    if budget.seconds is None or rate == 0.0 or step not in ends:
         return False
     next_end = min(end for end in (*ends, n_warmup) if end > step)
-    return seconds + (next_end - step) / rate > WARMUP_SHARE * budget.seconds
-
-
-class _Clock:
-    """Seconds of sampling, in earlier sessions and in this one; the first round is not counted."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self.since_saved = 0.0
-        self._is_running = False
-
-    def add(self, seconds: float) -> None:
-        self.since_saved += seconds
-        if self._is_running:
-            self.seconds += seconds
-        self._is_running = True
-
-    def save(self) -> float:
-        self.since_saved = 0.0
-        return self.seconds
+    share = WARMUP_SHARE * max(0.0, budget.seconds - begun)
+    return now - begun + (next_end - step) / rate > share
 
 
 def _is_over(
@@ -148,12 +136,21 @@ def _is_over(
 
 
 def _next_target(
-    budget: Budget, n_warmup: int, furthest: int, step: int, steps_per_round: float
+    budget: Budget,
+    n_warmup: int,
+    furthest: int,
+    step: int,
+    rate: float,
+    round_seconds: float,
+    now: float,
 ) -> int:
     """The end of the next round; chains that are behind catch up with the furthest first."""
     if furthest > step + n_warmup:
         return furthest
-    n_steps = max(FIRST_ROUND, int(steps_per_round))
+    left = inf if budget.seconds is None else max(0.0, budget.seconds - now)
+    n_steps = max(FIRST_ROUND, int(rate * round_seconds))
+    if rate > 0.0 and n_steps > rate * left:
+        n_steps = max(SWEEP, int(rate * left))
     ends = [(furthest + n_steps) // SWEEP * SWEEP]
     if budget.steps is not None:
         ends.append(n_warmup + budget.steps)

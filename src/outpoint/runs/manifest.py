@@ -15,7 +15,7 @@ from outpoint.runs.directory import RunDirectory
 from outpoint.tables.parent_sets import check_lists
 
 SCORES, START, CANDIDATES, HOTTEST = "scores", "start", "candidates", "hottest"
-STARTS = "starts"
+STARTS, EFFORT = "starts", "effort"
 STOPPING, REQUEST = "stopping", "request"
 """What a saved run says about when it was to stop, which may change, and what was asked for when it
 began; the rest of it decides the draws."""
@@ -101,6 +101,7 @@ def _check_arrays(
     candidates: NDArray[Any],
     hottest: NDArray[Any],
     starts: NDArray[Any],
+    effort: NDArray[Any],
 ) -> None:
     """What a table and the first states are made of; only the table knows which codes exist."""
     require(candidates.ndim == 2 and candidates.dtype == np.int32, "its candidates are none")
@@ -112,6 +113,8 @@ def _check_arrays(
     require(scores.dtype == np.float64 and scores.shape == (n,), "its scores are none")
     require(hottest.dtype == np.float64 and hottest.shape == (1,), "it has no hottest power")
     require(0.0 <= hottest[0] < 1.0, "its hottest power is none")
+    require(effort.dtype == np.float64 and effort.shape == (2,), "it has no effort of searching")
+    require(bool(((effort > 0.0) & (effort < np.inf)).all()), "its effort of searching is none")
 
 
 def refuse_changes(run: RunDirectory, saved: Mapping[str, Any], now: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from outpoint.mcmc import Chain
 from outpoint.mcmc.ladder import mean_log_weight
 from outpoint.mcmc.moves import MOVES
-from outpoint.mcmc.replicas import Ladder
+from outpoint.mcmc.replicas import Ladder, hot_batches
 from outpoint.mcmc.trace import EDGE_ROWS, OUTSIDE_ROWS, KeptDags
 
 BEGINNING = 4
@@ -28,7 +29,8 @@ class ChainRecord:
     there are any. ``attempts`` and ``accepted`` count the ``moves``, in their order. ``power`` are
     those of the replicas, a single 1 if there is no ladder; ``swap_attempts`` and
     ``swap_accepted`` belong to neighbours. ``hot_log_weight`` and ``hot_spread`` are mean and
-    standard deviation of the log weight of the hottest replica (0 if it is drawn afresh).
+    standard deviation of the log weight of the hottest replica (0 if it is drawn afresh);
+    ``hot_batches`` are its means in batches of sweeps.
     ``is_cut`` says that the draws depend on where the chain was interrupted (see ``mcmc.chain``).
     """
 
@@ -51,6 +53,7 @@ class ChainRecord:
     round_trips: int
     hot_log_weight: float
     hot_spread: float
+    hot_batches: NDArray[np.float64]
     n_steps: int
     thin: int
     is_cut: bool = False
@@ -93,6 +96,7 @@ class ChainRecord:
             edges=batches.mean(axis=0) if len(batches) else self.edges,
             outside_batches=outside,
             outside_edges=outside.mean(axis=0) if len(outside) else self.outside_edges,
+            hot_batches=self.hot_batches[len(self.hot_batches) // BEGINNING :],
         )
 
 
@@ -127,9 +131,9 @@ def record_chain(chain: Chain, draws: KeptDags) -> ChainRecord:
     )
 
 
-def _hot_end(ladder: Ladder | None) -> dict[str, float]:
+def _hot_end(ladder: Ladder | None) -> dict[str, Any]:
     """What is known of the hottest replica, if it takes steps."""
     if ladder is None or ladder.moments[-1, 0] == 0:
-        return {"hot_log_weight": 0.0, "hot_spread": 0.0}
+        return {"hot_log_weight": 0.0, "hot_spread": 0.0, "hot_batches": np.zeros(0)}
     mean, spread = mean_log_weight(ladder.moments[-1], float(ladder.origin[-1]))
-    return {"hot_log_weight": mean, "hot_spread": spread}
+    return {"hot_log_weight": mean, "hot_spread": spread, "hot_batches": hot_batches(ladder)}

@@ -63,6 +63,14 @@ def reading_for(score: Score) -> dict[str, Any]:
     return {} if name == "auto" else {"keep": True}
 
 
+def resolve_prior(structure_prior: str | None, score: LocalScore) -> str:
+    """The structure prior that is meant; a score of the user's own is complete without one."""
+    if structure_prior is not None:
+        return structure_prior
+    entry = registry.SCORES.get(score.name)
+    return "uniform" if entry is None else entry.structure_prior
+
+
 def scores_with(setting: str) -> list[str]:
     """The names of the scores that have this setting."""
     return [name for name, kind in SCORES.items() if setting in {own.name for own in fields(kind)}]
@@ -100,6 +108,7 @@ __all__ = [
     "reading_for",
     "refuse_unobserved",
     "resolve_knowledge",
+    "resolve_prior",
     "resolve_score",
     "scores_with",
 ]

@@ -44,7 +44,8 @@ class Blocks(NormalWishart):
     ``alpha_mu`` is the prior weight of the mean, ``alpha_w`` the degrees of freedom of the
     Wishart prior (default: number of columns + alpha_mu + 1, where a variable with r observed
     levels has r - 1 columns). Continuous columns are centred and scaled first;
-    ``standardize=False`` takes them as they are.
+    ``standardize=False`` takes them as they are. The contrasts that code levels are centred in
+    either case.
     """
 
     @property

@@ -12,7 +12,7 @@ from outpoint.naming import named
 from outpoint.scores import FamilyScorer, StructurePrior
 from outpoint.scores.families import Scores, count_subsets
 from outpoint.tables.candidates import Candidates, choose_candidates, rank_needed
-from outpoint.tables.dense import add_larger_sets, fill_dense, subset_maxima
+from outpoint.tables.dense import add_larger_sets, fill_dense
 from outpoint.tables.outside import LargerSets, OwnSets, list_outside, no_outside, score_larger
 from outpoint.tables.table import ScoreTable
 from outpoint.whole_numbers import is_whole
@@ -231,10 +231,9 @@ def assemble_table(
     larger = None
     sizes = range(scored + 1, min(max_parents, n_candidates + 1) + 1)
     if sizes:
-        maxima = subset_maxima(dense)
 
         def larger(child: int) -> LargerSets:
-            return score_larger(child, candidates[child], maxima[child], scorer, prior, sizes)
+            return score_larger(child, candidates[child], dense[child], scorer, prior, sizes)
 
     outside, lost = list_outside(
         families.scores,

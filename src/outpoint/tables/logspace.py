@@ -44,3 +44,17 @@ def max_over_subsets(values):
             for low in range(block, block + step):
                 values[low + step] = max(values[low + step], values[low])
         step *= 2
+
+
+@kernel
+def best_subsets(values):
+    """For every U, which S within U has the largest value; of equal ones a smaller one."""
+    best = np.arange(values.size)
+    step = 1
+    while step < values.size:
+        for block in range(0, values.size, 2 * step):
+            for low in range(block, block + step):
+                if values[best[low]] >= values[best[low + step]]:
+                    best[low + step] = best[low]
+        step *= 2
+    return best

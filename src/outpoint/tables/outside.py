@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from outpoint.kernels import run_chunked
 from outpoint.scores import FamilyScorer, StructurePrior
 from outpoint.scores.families import Members, Scores, subsets_of_size
+from outpoint.tables.logspace import best_subsets
 from outpoint.tables.pruning import MOST_LOST, SetsByRank, log_ratios, padded, prune
 from outpoint.tables.ranked import frozen, log_tails, starts
 
@@ -136,25 +137,29 @@ def _choose(
 
 
 class LargerSets(NamedTuple):
-    """Sets of one node with one member outside the candidates, and the mask of the others."""
+    """Sets of one node with one member outside the candidates.
+
+    ``subset`` is the mask of the best one among the subsets of their other members, and
+    ``best_inside`` its score.
+    """
 
     members: Members
     score: Scores
     best_inside: Scores
-    inside: NDArray[np.int64]
+    subset: NDArray[np.int64]
 
     def pruned(self, most_lost: float) -> "tuple[LargerSets, float]":
         """Those to list, and a bound on what the others had."""
         finite = self.score > -np.inf
         sets = LargerSets._make([array[finite] for array in self])
-        chosen = prune(log_ratios(sets.score, sets.best_inside), sets.inside, most_lost)
+        chosen = prune(log_ratios(sets.score, sets.best_inside), sets.subset, most_lost)
         return LargerSets._make([array[chosen.keep] for array in sets]), chosen.lost
 
 
 def score_larger(
     child: int,
     candidates: NDArray[np.int32],
-    maxima: NDArray[np.float64],
+    dense: NDArray[np.float64],
     scorer: FamilyScorer,
     prior: StructurePrior,
     sizes: range,
@@ -162,9 +167,10 @@ def score_larger(
     """Score the sets of the given sizes that have one member outside the ``candidates`` of a node.
 
     They are compared with the best subset of their inside members only, which is enough for a
-    bound; ``maxima`` has the scores of these.
+    bound; ``dense`` has the scores of these by mask.
     """
     candidates = candidates[candidates >= 0]
+    best = best_subsets(dense)
     others = np.setdiff1d(np.arange(scorer.n_nodes), [*candidates, child])
     parts: list[LargerSets] = []
     for size in sizes[: max(1, len(candidates) + 2 - sizes.start)]:
@@ -174,6 +180,6 @@ def score_larger(
         outer = np.tile(others, len(positions))[:, None]
         members = np.sort(np.concatenate([inside, outer], axis=1), axis=1).astype(np.int16)
         score = scorer.families(child, members) + prior.log_weights(child, members)
-        repeated = np.repeat(masks, len(others))
-        parts.append(LargerSets(padded(members, max(sizes)), score, maxima[repeated], repeated))
+        subset = np.repeat(best[masks], len(others))
+        parts.append(LargerSets(padded(members, max(sizes)), score, dense[subset], subset))
     return LargerSets._make([np.concatenate(columns) for columns in zip(*parts, strict=True)])

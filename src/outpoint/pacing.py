@@ -1,0 +1,150 @@
+"""How much work is done before chains run, where the time of a run is limited.
+
+Scores, searches and pilots may take a share of the time each. How long they would take is measured
+on a small part of them, and they are made so much shorter: in numbers that a run records, so that
+it can be made again without a clock.
+"""
+
+from collections.abc import Callable
+from math import comb
+from typing import NoReturn
+
+from outpoint.clock import Clock
+from outpoint.errors import OptionError, TooLargeError
+from outpoint.naming import named, option
+from outpoint.scores import FamilyScorer
+from outpoint.scores.families import count_subsets
+from outpoint.tables.build import ALL_CANDIDATES, USUAL_CANDIDATES, scored_parents
+
+SCORING, SEARCHING, PREPARING = 0.2, 0.35, 0.5
+"""Shares of the time by whose end scoring, searches, and all that comes before sampling, should be
+done."""
+
+TRIED_FAMILIES = 200_000
+"""Most families that are scored to see how long scoring takes."""
+
+LEAST_SEARCH = 1 / 64
+LEAST_PILOT = 1 / 8
+"""The smallest searches and pilots, as shares of the usual ones."""
+
+MOST_PILOTS = 5
+USUAL_EFFORT = (1.0, float(MOST_PILOTS))
+"""All of the searches, and as many pilots as there may be."""
+
+DIGITS = 3
+
+
+class Pace:
+    """The share of the usual steps that searches take, and how many pilots there are.
+
+    ``pilots`` below 1 is a shorter pilot. What is given stays; what is not is the usual, or what
+    there is time for.
+    """
+
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        search_effort: float | None = None,
+        pilots: float | None = None,
+    ) -> None:
+        self._clock = clock or Clock()
+        self.search_effort = _checked(search_effort, "search_effort", LEAST_SEARCH, 1.0)
+        self.pilots = _checked(pilots, "pilots", LEAST_PILOT, MOST_PILOTS)
+        self._search_is_given = search_effort is not None
+        self._pilots_are_given = pilots is not None
+
+    @property
+    def effort(self) -> tuple[float, float]:
+        """What the choice took: the share of the usual searching, and the most pilots."""
+        return self.search_effort, self.pilots
+
+    def plan_searches(self, whole: float, try_part: Callable[[], float]) -> None:
+        """Set the share of searches; ``try_part`` takes some of their steps and says how many."""
+        if self._search_is_given or not self._clock.is_limited:
+            return
+        seconds = self._time_of(whole, try_part)
+        self.search_effort = _share(self._clock.left(SEARCHING), seconds, LEAST_SEARCH)
+
+    def plan_pilots(self, whole: float, try_part: Callable[[], float]) -> None:
+        """Set the length of the first pilot, if there is no time for a whole one."""
+        if self._pilots_are_given or not self._clock.is_limited:
+            return
+        seconds = self._time_of(whole, try_part)
+        share = _share(self._clock.left(PREPARING), seconds, LEAST_PILOT)
+        self.pilots = share if share < 1.0 else float(MOST_PILOTS)
+
+    def allows_pilot(self, number: int, last_seconds: float) -> bool:
+        """Whether there is another pilot after so many, of which the last took so long."""
+        if number >= self.pilots:
+            return False
+        if self._pilots_are_given or self._clock.left(PREPARING) >= last_seconds:
+            return True
+        self.pilots = float(number)
+        return False
+
+    @property
+    def seconds(self) -> float:
+        """What the clock says."""
+        return self._clock.seconds
+
+    def _time_of(self, whole: float, try_part: Callable[[], float]) -> float:
+        try_part()  # the first time kernels are loaded
+        begun = self._clock.seconds
+        part = try_part()
+        return (self._clock.seconds - begun) * whole / part
+
+
+def effort_options(effort: tuple[float, float]) -> dict[str, float]:
+    """The options that make a choice with the same effort, none if it is the usual one."""
+    names = ("search_effort", "pilots")
+    made = zip(names, effort, USUAL_EFFORT, strict=True)
+    return {name: value for name, value, usual in made if value != usual}
+
+
+def _share(left: float, seconds: float, least: float) -> float:
+    """The share of so many seconds that fits into what is left, with few digits."""
+    return max(least, min(1.0, round(left / max(seconds, 1e-9), DIGITS)))
+
+
+def _checked(value: float | None, name: str, least: float, most: float) -> float:
+    if value is None:
+        return float(most)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise OptionError(f"{named(name)} is a number from {least:g} to {most:g}, not {value!r}.")
+    return float(value)
+
+
+def affordable_parents(scorer: FamilyScorer, max_parents: int, clock: Clock) -> int:
+    """Up to how many parents, at most ``max_parents``, sets can be scored in their share of time.
+
+    At least one. Time grows with the number of families and with their size.
+    """
+    n = scorer.n_nodes
+    size = 2 if n * count_subsets(n - 1, 2) <= TRIED_FAMILIES and max_parents > 1 else 1
+    scorer.every_family(1)  # kernels are loaded
+    begun = clock.seconds
+    scorer.every_family(size)
+    per_family = (clock.seconds - begun) / (n * count_subsets(n - 1, size)) / size
+    limit = max_parents
+    while limit > 1 and per_family * _work(n, limit) > clock.left(SCORING):
+        limit -= 1
+    return limit
+
+
+def _work(n_nodes: int, max_parents: int) -> float:
+    """Families times their size: all sets, or those with at most one member outside."""
+    is_complete = n_nodes <= ALL_CANDIDATES
+    scored = scored_parents(n_nodes, max_parents, is_complete=is_complete)
+    work = float(n_nodes * count_subsets(n_nodes - 1, scored) * scored)
+    outside = n_nodes - 1 - USUAL_CANDIDATES
+    for size in range(scored + 1, max_parents + 1):
+        work += n_nodes * max(0, outside) * comb(USUAL_CANDIDATES, size - 1) * size
+    return work
+
+
+def refuse_slow_scoring(max_parents: int, affordable: int, seconds: float) -> NoReturn:
+    """Refuse a number of parents that was asked for and cannot be scored in the time given."""
+    raise TooLargeError(
+        f"scoring sets of up to {max_parents} parents takes too long for a run of {seconds:g} "
+        f"seconds: give it more {named('time')}, or {option('max_parents', affordable)}."
+    )
