@@ -119,10 +119,15 @@ class HeldTarget:
         ]
 
     def penalty(self, v: int, power: float) -> float:
-        """What outside sets of v lose at a power, by the formula at multiples of 1/16."""
+        """What outside sets of v lose at a power, by the formula at multiples of 1/16.
+
+        Nothing if there are none.
+        """
+        scores = [self.target.family[v, s] for s in self.sets(v, inside=False)]
+        if not scores:
+            return 0.0
 
         def exact(b: float) -> float:
-            scores = [self.target.family[v, s] for s in self.sets(v, inside=False)]
             return log_sum_exp(b * s for s in scores) - b * log_sum_exp(scores) + 2.0 * (1.0 - b)
 
         below, part = divmod(16 * power, 1.0)
