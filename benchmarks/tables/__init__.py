@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.tables import page
 from benchmarks.tables.children import AT_ONCE, LIMIT, Job, try_all
-from benchmarks.tables.public import EACH, list_tables
+from benchmarks.tables.public import EACH, Index, list_tables
 from benchmarks.tables.rows import ROWS, Results, Row, load, make_row, save
 from benchmarks.tables.trial import DONE, Step
 from benchmarks.tables.warming import write_examples
@@ -32,37 +32,47 @@ def main(arguments: Sequence[str]) -> None:
     if options.page:
         page.write(load())
         return
+    out = Path(options.out)
     with tempfile.TemporaryDirectory() as folder:
         _compile(Path(folder))
         index = list_tables(Path(options.folder or folder), options.each)
         results = Results(index.suitable, index.left_out)
-        jobs = {
-            entry.key: Job(entry.key, entry.file, again=number % AGAIN == 0)
-            for number, entry in enumerate(index.entries)
-        }
-        if options.only:
-            jobs = {key: job for key, job in jobs.items() if key in options.only}
-        entries = {entry.key: entry for entry in index.entries}
-        details = []
-        for job, facts, steps in try_all([*jobs.values()], limit=options.limit, at_once=options.at):
-            entry = entries[job.key]
-            row = make_row(entry.collection, entry.name, (entry.rows, entry.columns), facts, steps)
-            results.rows.append(row)
-            details.append(_detail(job.key, facts, steps))
-            print(_progress(len(results.rows), len(jobs), row), file=sys.stderr, flush=True)
-            if options.details:
-                Path(options.details).write_text(json.dumps(details, indent=1))
-    results.sort(list(entries))
-    save(results, Path(options.out))
-    if Path(options.out) == ROWS:
+        if options.more and out.exists():
+            results.rows = load(out).rows
+        _try_tables(index, results, options)
+    save(results, out)
+    if out == ROWS:
         page.write(results)
     print(page.totals(results.rows))
+
+
+def _try_tables(index: Index, results: Results, options: argparse.Namespace) -> None:
+    """Add a row for every table that has none, and keep what there is after each."""
+    entries = {entry.key: entry for entry in index.entries}
+    known = {row.key for row in results.rows}
+    jobs = [
+        Job(key, entry.file, again=number % AGAIN == 0)
+        for number, (key, entry) in enumerate(entries.items())
+        if key not in known and (not options.only or key in options.only)
+    ]
+    details = []
+    for job, facts, steps in try_all(jobs, limit=options.limit, at_once=options.at):
+        entry = entries[job.key]
+        row = make_row(entry.collection, entry.name, (entry.rows, entry.columns), facts, steps)
+        results.rows.append(row)
+        results.sort(list(entries))
+        save(results, Path(options.out))
+        print(_progress(len(results.rows), len(entries), row), file=sys.stderr, flush=True)
+        if options.details:
+            details.append(_detail(job.key, facts, steps))
+            Path(options.details).write_text(json.dumps(details, indent=1))
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks tables", description=__doc__)
     parser.add_argument("--each", type=int, default=EACH, help="tables of either collection")
     parser.add_argument("--only", nargs="+", help="only these tables, as collection/name")
+    parser.add_argument("--more", action="store_true", help="keep results that are there")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for every command")
     parser.add_argument("--at", type=int, default=AT_ONCE, help="how many at once")
     parser.add_argument("--folder", help="keep the tables here, or take those that are there")

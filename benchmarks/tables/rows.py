@@ -39,6 +39,11 @@ class Row:
     complaints: dict[str, str] = field(default_factory=dict)
 
     @property
+    def key(self) -> str:
+        """The name among the tables of all collections."""
+        return f"{self.collection}/{self.name}"
+
+    @property
     def over_time(self) -> bool:
         """Whether the run took more than twice the time that it was given."""
         return self.seconds > 2 * GIVEN
@@ -108,7 +113,7 @@ class Results:
 
     def sort(self, order: Sequence[str]) -> None:
         """Put the rows into the order of ``order``, names with their collections."""
-        self.rows.sort(key=lambda row: order.index(f"{row.collection}/{row.name}"))
+        self.rows.sort(key=lambda row: order.index(row.key))
 
 
 def load(path: Path = ROWS) -> Results:

@@ -193,8 +193,7 @@ na, decimal, separator, cardinality_row, interventions, strict
         becomes of missing values. A variable that was set from outside in some rows
         (``interventions``) is scored by the others.
     allow_degenerate
-        Go on with constant or identical columns, fewer rows than columns, or variables that were
-        set in every row.
+        Keep constant columns and copies, and go on with variables that were set in every row.
     memory_limit
         Bytes the exact engine may use (default: what is free); ``"auto"`` samples where they are
         too few.

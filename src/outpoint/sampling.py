@@ -71,7 +71,7 @@ COVERED = 0.9
 
 ENOUGH_ESS = 200
 PRECISE_ESS = 400
-SHORT_RUN = 4
+SHORT_RUN = 2
 """Effective draws of every edge from which on a run that has converged may stop by itself: the
 second number, with which probabilities are known to within .025, as long as the run has at most so
 many times the usual number of steps."""

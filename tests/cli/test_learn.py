@@ -105,12 +105,14 @@ def test_printed_summary(run: Run) -> None:
     out = run("learn", "boston", "--max-parents", "3", *PAPER).out
     lines = out.splitlines()
     assert lines[0] == "Data      boston: 506 observations of 14 continuous variables"
-    assert lines[1] == "Model     BGe(standardize=False) score, uniform prior, at most 3 parents"
-    assert lines[2].startswith("Method    exact (few enough variables to sum over all DAGs), ")
+    columns = ", ".join(op.datasets.load("boston").names)
+    assert lines[1] == f"Kinds     continuous: {columns}"
+    assert lines[2] == "Model     BGe(standardize=False) score, uniform prior, at most 3 parents"
+    assert lines[3].startswith("Method    exact (few enough variables to sum over all DAGs), ")
     assert "log evidence -20414.6389" in out
     assert "log score -20419.7780, probability 0.00586" in out
     settled = judge_certainty(op.load("outpoint-run-boston")).counts
-    assert lines[5] == f"Settled   {settled}"
+    assert lines[6] == f"Settled   {settled}"
     table_start = next(i for i, line in enumerate(lines) if line.startswith("strongest edges"))
     pairs = [lines[i].split()[:3] for i in range(table_start + 1, table_start + 16)]
     assert pairs[0] == ["rm", "->", "medv"]
@@ -331,7 +333,14 @@ def test_reading_options_are_those_of_python(run: Run) -> None:
     assert expected.cardinalities.tolist() == [2, 3, 2]
     assert op.load("run").info.fingerprint == expected.fingerprint()
     assert "data.tsv: 29 observations of 3 categorical variables" in outcome.out
-    assert "1 of 30 rows had missing values and were dropped" in outcome.out
+    assert "\nKinds     categorical: a (2 levels), b (3 levels), c (2 levels)\n" in outcome.out
+    dropped = (
+        "1 row of 30 had missing values, in 'b' (1), and was dropped; refuse such rows with "
+        "--missing refuse"
+    )
+    assert f"\nNote      {dropped}\n" in outcome.out
+    refused = ["--missing", "refuse", "--decimal", ",", "--drop", "d"]
+    assert run("learn", "data.tsv", *refused).code == 2
 
 
 def test_every_command_that_reads_data_has_the_same_options(run: Run) -> None:
@@ -353,20 +362,38 @@ def test_every_command_with_a_model_has_the_same_options(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "rows",
+    ("column", "why", "both"),
     [
-        np.column_stack([NUMBERS, NUMBERS[:, 0]]),
-        np.column_stack([NUMBERS, 32 + 1.8 * NUMBERS[:, 0]]),
-        np.column_stack([NUMBERS, np.ones(30)]),
-        np.column_stack([NUMBERS, NUMBERS[::-1, 0]])[:4],
+        (NUMBERS[:, 0], "says the same as 'a'", "both"),
+        (32 + 1.8 * NUMBERS[:, 0], "says the same as 'a'", "both"),
+        (np.ones(30), "is constant", "it"),
     ],
-    ids=["identical", "linear copy", "constant", "few rows"],
+    ids=["identical", "linear copy", "constant"],
 )
-def test_allow_degenerate(run: Run, rows: np.ndarray) -> None:
-    Path("odd.csv").write_text(table("a,b,c,d,e", rows))
-    assert run("learn", "odd.csv").code == 2
-    summary = learn_json(run, "odd.csv", "--allow-degenerate")
+def test_allow_degenerate(run: Run, column: np.ndarray, why: str, both: str) -> None:
+    Path("odd.csv").write_text(table("a,b,c,d,e", np.column_stack([NUMBERS, column])))
+    without = learn_json(run, "odd.csv")
+    note = f"left out 'e', which {why}; keep {both} with --allow-degenerate"
+    assert (without["n_nodes"], without["notes"]) == (4, [note])
+    assert without["log_evidence"] == learn_json(run, "data.csv")["log_evidence"]
+    assert f"\nNote      {note}\n" in run("learn", "odd.csv").out
+    refused = run("learn", "odd.csv", "--strict")
+    assert refused.code == 2
+    assert refused.err.endswith("with --drop e, or go on with --allow-degenerate.\n")
+    for words in ([], ["--strict"]):
+        kept = learn_json(run, "odd.csv", "--allow-degenerate", *words)
+        assert (kept["n_nodes"], kept["notes"]) == (5, [])
+        assert np.isfinite(kept["log_evidence"])
+
+
+def test_few_rows_are_noted(run: Run) -> None:
+    rows = np.column_stack([NUMBERS, NUMBERS[::-1, 0]])[:4]
+    Path("few.csv").write_text(table("a,b,c,d,e", rows))
+    note = "with fewer rows (4) than columns (5) the prior decides most edges"
+    summary = learn_json(run, "few.csv")
+    assert (summary["n_nodes"], summary["notes"]) == (5, [note])
     assert np.isfinite(summary["log_evidence"])
+    assert f"\nNote      {note}\n" in run("learn", "few.csv").out
 
 
 def test_seed(run: Run) -> None:
@@ -432,7 +459,12 @@ def test_hostile_name_is_printed_in_one_line(run: Run, name: str) -> None:
     out = run("learn", "nasty.csv").out
     escaped = name.replace("\n", "\\n").replace("\t", "\\t")
     assert f"\n{escaped} -> b  " in out or f"\nb -> {escaped}  " in out
-    assert len(out.splitlines()) == 11
+    assert f"\nKinds     continuous: {escaped}, b\n" in out
+    labels = ["Data", "Kinds", "Model", "Method", "Evidence", "Best DAG", "Settled"]
+    lines = out.splitlines()
+    assert [line[:10].rstrip() for line in lines[:7]] == labels
+    assert [line[:10].rstrip() for line in lines[-2:]] == ["Verdict", "Files"]
+    assert len(lines) == 13
 
 
 def test_both_ends_of_an_edge_are_seen_on_a_narrow_terminal(

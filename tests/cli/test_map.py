@@ -23,12 +23,14 @@ def test_printed_result(run: Run) -> None:
     assert (outcome.code, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
     assert lines[0] == "Data      boston: 506 observations of 14 continuous variables"
-    assert lines[1] == "Model     BGe(standardize=False) score, uniform prior, at most 3 parents"
+    columns = ", ".join(op.datasets.load("boston").names)
+    assert lines[1] == f"Kinds     continuous: {columns}"
+    assert lines[2] == "Model     BGe(standardize=False) score, uniform prior, at most 3 parents"
     model = "Model     BGe score, fair prior, 1 forbidden edge, no limit on parents\n"
     assert model in run("map", "data.csv", "--forbid", "a->b").out
-    assert lines[2].startswith("Method    exact, ")
-    assert lines[3].startswith("Best DAG  log score -20419.7780, 30 edges, 27 of them")
-    arrows = [line.split() for line in lines[4:-1]]
+    assert lines[3].startswith("Method    exact, ")
+    assert lines[4].startswith("Best DAG  log score -20419.7780, 30 edges, 27 of them")
+    arrows = [line.split() for line in lines[5:-1]]
     raw = op.BGe(standardize=False)
     best = op.find_map("boston", raw, max_parents=3, structure_prior="uniform").dag
     assert [(a, b) for a, _, b in arrows] == list(best.edges)

@@ -92,7 +92,8 @@ def test_in_words(run: Run) -> None:
     Path("truth.dot").write_text(TRUTH.to_dot())
     Path("empty.dot").write_text(op.Dag.empty(list("abcd")).to_dot())
     lines = run("score", "data.csv", "truth.dot").out.splitlines()
-    assert [line.split()[0] for line in lines] == ["Data", "Graph", "Score", "Empty"]
-    assert lines[1] == "Graph     truth.dot: 4 nodes, 2 edges"
-    assert lines[3].endswith("lower")
+    assert [line.split()[0] for line in lines] == ["Data", "Kinds", "Graph", "Score", "Empty"]
+    assert lines[1] == "Kinds     continuous: a, b, c, d"
+    assert lines[2] == "Graph     truth.dot: 4 nodes, 2 edges"
+    assert lines[4].endswith("lower")
     assert run("score", "data.csv", "empty.dot").out.endswith("without edges, the same\n")

@@ -11,7 +11,7 @@ import outpoint as op
 from .conftest import Run, table
 
 NOTE = (
-    "; in raw units the means of 'kelvin' and 'hpa' are more than 10 standard deviations from 0, "
+    "in raw units the means of 'kelvin' and 'hpa' are more than 10 standard deviations from 0, "
     "where BGe's prior has them, so independent columns can get edges"
 )
 
@@ -29,17 +29,22 @@ COMMANDS = {"learn": [], "map": [], "score": ["dag.csv"]}
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_note_stands_with_the_data(run: Run, command: str) -> None:
-    data = "Data      weather.csv: 200 observations of 3 continuous variables"
+    data = [
+        "Data      weather.csv: 200 observations of 3 continuous variables",
+        "Kinds     continuous: kelvin, hpa, other",
+    ]
     words = [command, "weather.csv", *COMMANDS[command]]
     plain = run(*words)
-    assert (plain.code, plain.err, plain.out.splitlines()[0]) == (0, "", data)
+    assert (plain.code, plain.err, plain.out.splitlines()[:2]) == (0, "", data)
+    assert "\nNote " not in plain.out
     raw = run(*words, "--raw-units")
-    assert (raw.code, raw.err, raw.out.splitlines()[0]) == (0, "", data + NOTE)
+    assert (raw.code, raw.err, raw.out.splitlines()[:3]) == (0, "", [*data, f"Note      {NOTE}"])
+    assert raw.out.count("\nNote ") == 1
 
 
 @pytest.mark.usefixtures("reports")
 def test_notes_are_in_the_summary_and_the_report(run: Run) -> None:
-    for options, notes in (([], []), (["--raw-units"], [NOTE.removeprefix("; ")])):
+    for options, notes in (([], []), (["--raw-units"], [NOTE])):
         out = ["--out", "run", "--overwrite", "--quiet"]
         assert run("learn", "weather.csv", *options, *out).code == 0
         assert json.loads(Path("run/summary.json").read_text())["notes"] == notes

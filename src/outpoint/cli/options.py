@@ -100,7 +100,8 @@ AllowDegenerate = Annotated[
     bool,
     typer.Option(
         "--allow-degenerate",
-        help="Accept constant columns, copies of columns, and fewer rows than columns.",
+        help="Keep constant columns and copies of columns, and accept variables that were set in "
+        "every row.",
         rich_help_panel=MODEL,
     ),
 ]

@@ -31,7 +31,7 @@ from outpoint.data.problems import ColumnProblem, Missing, refuse, refuse_empty,
 from outpoint.data.reading import Reading
 from outpoint.data.rows import find_counts, refuse_correlations, repeat_rows
 from outpoint.data.sources import Made, Source
-from outpoint.data.suitability import find_units, find_unsuitable, judge_words
+from outpoint.data.suitability import find_units, find_unsuitable, judge_levels, judge_words
 from outpoint.errors import DataError, OptionError
 
 LEAST_KEPT = 2 / 3
@@ -105,6 +105,7 @@ class _Door:
         """Take the columns that can be variables; refuse what the user has asked to take."""
         columns, problems = _separate(made)
         self.columns, unfit = _separate(self._judged(column) for column in columns)
+        unfit = [judge_levels(problem, columns) for problem in unfit]
         problems = [*map(judge_words, problems), *unfit]
         doubts = [column.doubt for column in self.columns if column.doubt is not None]
         if self.reading.strict:

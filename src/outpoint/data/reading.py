@@ -76,9 +76,7 @@ class Reading:
                 f"{named('missing')} is 'auto', 'drop' or 'refuse', not {self.missing!r}."
             )
         if self.prefer not in (None, *get_args(Kind)):
-            raise OptionError(
-                f"{named('prefer')} is 'continuous' or 'categorical', not {self.prefer!r}."
-            )
+            raise OptionError(f"prefer is 'continuous' or 'categorical', not {self.prefer!r}.")
         for name in ("interventions", "weights"):
             if not isinstance(getattr(self, name), str | None):
                 raise OptionError(

@@ -96,6 +96,17 @@ def _judge_levels(column: Column, levels: tuple[str, ...]) -> ColumnProblem | No
     return None
 
 
+def judge_levels(problem: ColumnProblem, columns: Sequence[Column]) -> ColumnProblem:
+    """Many levels in few rows each may be the units of a panel, among these columns."""
+    column = next((one for one in columns if one.name == problem.name), None)
+    if problem.kind != "levels" or column is None or column.missing.any():
+        return problem
+    times = [one for one in columns if _is_time(one) and not one.missing.any() and _repeats(one)]
+    if not any(_is_panel(column, time) for time in times if time is not column):
+        return problem
+    return problem._replace(kind="repeated", detail=f"{column.distinct().size} different values")
+
+
 def judge_words(problem: ColumnProblem) -> ColumnProblem:
     """Numbers with some words among them, such as 207a, may name the subjects."""
     name = problem.name.strip()

@@ -1,4 +1,4 @@
-"""The exact posterior, for up to about 20 nodes, and the best DAG."""
+"""The exact posterior, for up to about 21 nodes, and the best DAG."""
 
 from outpoint.exact.best import find_best, find_optima
 from outpoint.exact.engine import ExactSolution, log_sum_of_dags, solve

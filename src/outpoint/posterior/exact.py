@@ -119,12 +119,12 @@ class ExactPosterior(Posterior):
     def _limits(self) -> str:
         """Which DAGs are meant, if not all."""
         limits = []
-        if self.info.knowledge.keys() - {"edge_prior"}:
-            limits.append("that the background knowledge allows")
         if self.info.max_parents < len(self.names) - 1:
             most = describe_limit(self.info.max_parents, len(self.names))
-            limits.append(f"with {most} per node")
-        return f" {' and '.join(limits)}" if limits else ""
+            limits.append(f" with {most} per node")
+        if self.info.knowledge.keys() - {"edge_prior"}:
+            limits.append(" that the background knowledge allows")
+        return "".join(limits)
 
     def parent_set_probabilities(
         self, child: str | int, *, at_least: float = 1e-6
