@@ -30,6 +30,7 @@ from outpoint.pacing import MOST_PILOTS, USUAL_EFFORT, Pace
 from outpoint.runs import CANDIDATES, EFFORT, HOTTEST, START, STARTS, Progress, ProgressCallback
 from outpoint.runs.record import record_chain
 from outpoint.search import default_steps, search_dags
+from outpoint.search.winners import Winners, list_winners
 from outpoint.tables import ScoreTable
 from outpoint.tables.build import (
     Families,
@@ -154,8 +155,9 @@ def narrow(
     candidates = stage.choose() if lists is None else lists
     table = stage.assemble(candidates, only_winners=not is_complete)
     report(Progress("searching for good DAGs", 0.0))
-    required, n_steps = model.prior.required, _search_steps(table, model, seed, pace)
-    searched, powers = _search(table, required, seed, SEARCH_RUNS, n_steps)
+    required, winners = model.prior.required, list_winners(table)
+    n_steps = _search_steps(table, winners, model, seed, pace)
+    searched, powers = _search(table, winners, required, seed, SEARCH_RUNS, n_steps)
     if table.is_complete:
         found = Narrowed(
             table=table,
@@ -165,7 +167,7 @@ def narrow(
             effort=pace.effort,
         )
         return found, families
-    quick, _ = _search(table, required, seed + 1, QUICK_RUNS, n_steps // QUICKER, powers)
+    quick, _ = _search(table, winners, required, seed + 1, QUICK_RUNS, n_steps // QUICKER, powers)
     near = np.mean([dag | dag.T for dag in searched + quick], axis=0)
     table = stage.assemble(stage.choose(near) if lists is None else lists)
     dags = searched[:1] + quick
@@ -284,6 +286,7 @@ def _check_given(names: Sequence[str], given: Any) -> Candidates:
 
 def _search(
     table: ScoreTable,
+    winners: Winners,
     required: Adjacency,
     seed: int,
     n_runs: int,
@@ -295,14 +298,21 @@ def _search(
     The required edges if all runs fail.
     """
     found = search_dags(
-        table, required, space="order", n_runs=n_runs, n_steps=n_steps, seed=seed, powers=powers
+        table,
+        required,
+        space="order",
+        n_runs=n_runs,
+        n_steps=n_steps,
+        seed=seed,
+        powers=powers,
+        winners=winners,
     )
     ranked = np.argsort(-found.log_scores, kind="stable")
     possible = [found.adjacencies[i] for i in ranked if np.isfinite(found.log_scores[i])]
     return possible or [required], found.powers
 
 
-def _search_steps(table: ScoreTable, model: Model, seed: int, pace: Pace) -> int:
+def _search_steps(table: ScoreTable, winners: Winners, model: Model, seed: int, pace: Pace) -> int:
     """Steps of an annealing run, fewer than usual if the time is short."""
     n_steps = default_steps(model.data.n_nodes)
     required = model.prior.required
@@ -310,7 +320,7 @@ def _search_steps(table: ScoreTable, model: Model, seed: int, pace: Pace) -> int
     runs = SEARCH_RUNS + (0 if table.is_complete else QUICK_RUNS / QUICKER)
 
     def try_part() -> float:
-        _search(table, required, seed, SEARCH_RUNS, n_tried, np.ones(1))
+        _search(table, winners, required, seed, SEARCH_RUNS, n_tried, np.ones(1))
         return float(SEARCH_RUNS * n_tried)
 
     pace.plan_searches(runs * n_steps, try_part)

@@ -88,7 +88,7 @@ def test_cpdag_view(open_report):
     known = [one for one, _ in as_cpdag.values()]
     assert 0 < sum(known) < len(known)
     assert known != [one for one, _ in as_dag.values()]
-    assert page.one("#key-doubt").text == "reversible"
+    assert page.one("#key-doubt").text == "mostly reversible"
     page.one("input[value=dag]").click()
     assert drawn_arrows(page) == as_dag
 

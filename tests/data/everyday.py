@@ -216,7 +216,7 @@ CASES = [
         "3 continuous",
     ),
     Case(
-        "three or four codes in every column",
+        "two or three codes in every column",
         rows("g,h,sex", lambda i: i * i % 4, lambda i: 1 + i * 7 // 5 % 3, lambda i: i // 2 % 2),
         True,
         "3 categorical variables; every column holds a few codes",

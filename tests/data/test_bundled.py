@@ -4,8 +4,10 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import outpoint as op
 from outpoint.data import bundled, load_dataset, simulate_from_tables
 from outpoint.errors import DataError, OptionError
 
@@ -79,6 +81,15 @@ CARDINALITY_FILES = {
 def test_benchmark_files(name: str, expected: tuple[int, int, int]) -> None:
     ds = load_dataset(Path(os.environ["OUTPOINT_PAPER_DATA"]) / name)
     assert (ds.n_obs, ds.n_nodes, ds.cardinalities.max()) == expected
+
+
+def test_a_table_that_declares_its_states_is_taken_whole() -> None:
+    states = pd.DataFrame({"a": [2, 0, 1, 0, 1], "b": [2, 1, 0, 1, 0], "c": [3, 0, 1, 2, 0]})
+    ds = load_dataset(states, cardinality_row=True)
+    assert ds.names == ("a", "b", "c")
+    assert ds.copied_columns == (("a", "b"),)
+    assert op.learn(ds, progress=False).nodes == ds.names
+    assert load_dataset(states[1:]).names == ("a", "c")
 
 
 def test_asia() -> None:

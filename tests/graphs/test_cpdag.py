@@ -104,7 +104,7 @@ def test_each_operation_costs_one() -> None:
 
 def test_cpdag_is_a_checked_value() -> None:
     cpdag = Dag.from_edges(["a", "b"], [(0, 1)]).cpdag()
-    assert repr(cpdag) == "Cpdag(2 nodes, 0 directed and 1 undirected edges)"
+    assert repr(cpdag) == "Cpdag(2 nodes, 0 directed and 1 undirected edge)"
     assert pickle.loads(pickle.dumps(cpdag)) == cpdag
     assert cpdag != Dag.empty(["a", "b"]).cpdag()
     assert cpdag != cpdag.adjacency.tolist()

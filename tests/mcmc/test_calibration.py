@@ -74,7 +74,8 @@ def replicate(
         dag, data = draw_problem(rng)
         posterior = run(method, data, seed, edge_prior)
         truth = op.Dag.from_adjacency(dag, NAMES)
-        log_score = op.log_score(data, truth, SCORE, edge_prior=edge_prior, allow_degenerate=True)
+        model = {"structure_prior": "uniform", "edge_prior": edge_prior}
+        log_score = op.log_score(data, truth, SCORE, **model, allow_degenerate=True)
         gaps.append((dag - posterior.edge_probabilities.to_numpy())[~np.eye(3, dtype=bool)])
         if isinstance(posterior, ExactPosterior):
             draws, log_scores = posterior.solution.draw(N_RANKED, seed)

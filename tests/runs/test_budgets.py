@@ -282,6 +282,7 @@ def test_edges_of_a_run_of_unknown_length(short_rounds: pytest.MonkeyPatch) -> N
     options: dict[str, Any] = {"method": "structure", "chains": 2, "draws": 1000}
     judge_by(short_rounds, lambda records: False)
     found = sample(**options, until_converged=True, steps=16_000)
+    options["draws"] = 16_000  # as many as steps: edges are recorded as often in both
     whole = sample(**options, steps=16_000, warmup=260)
     for record, known in zip(found.records, whole.records, strict=True):
         batches = known.edge_batches[len(known.edge_batches) // 4 :]

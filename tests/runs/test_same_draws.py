@@ -136,10 +136,13 @@ def test_a_run_for_some_time_is_the_beginning_of_a_longer_one(
     short_rounds: pytest.MonkeyPatch,
 ) -> None:
     """Where nothing has been halved, the draws are the first ones of a run of many steps."""
-    fixed = op.learn(
-        NUMBERS, method="partition", warmup=260, steps=8000, draws=800, seed=1, chains=2
-    )
     timed = op.learn(NUMBERS, method="partition", time=1e-9, draws=100, seed=1, chains=2)
+    taken = {  # the clock allowed for less
+        "search_effort": timed.info.taken["search_effort"],
+        "max_parents": timed.info.max_parents,
+    }
+    length = {"warmup": 260, "steps": 8000, "draws": 800}
+    fixed = op.learn(NUMBERS, method="partition", seed=1, chains=2, **length, **taken)
     record = timed.records[0]
     assert record.thin == USUAL_STEPS // 100
     n_kept = record.n_steps // record.thin

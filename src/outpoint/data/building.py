@@ -69,7 +69,10 @@ def build(
         door.columns, kinds, reading.bins_of(kinds), reading.ranked(kinds)
     )
     door.note_rows(values, levels, kinds)
-    chosen = door.without_copies(names, values, levels)
+    declares_states = n_above > 0 or source.declares_states
+    chosen: Sequence[int] = range(len(names))
+    if not declares_states:
+        chosen = door.without_copies(names, values, levels)
     return Dataset(
         tuple(names[v] for v in chosen),
         values[:, chosen],
@@ -78,6 +81,7 @@ def build(
         reading=given,
         notes=source.notes + tuple(door.notes),
         interventions=_set_in(interventions, [names[v] for v in chosen], rows[door.kept]),
+        declares_states=declares_states,
     )
 
 
@@ -240,9 +244,9 @@ class _Door:
         names: Sequence[str],
         values: npt.NDArray[np.float64],
         levels: Sequence[tuple[str, ...] | None],
-    ) -> list[int]:
+    ) -> Sequence[int]:
         """The positions of the columns that are neither constant nor copies of earlier ones."""
-        every = list(range(len(names)))
+        every = range(len(names))
         if self.keep or self.reading.strict or self.reading.allow_degenerate:
             return every
         declared = {column.name for column in self.columns if column.declared}

@@ -58,7 +58,8 @@ class Dataset:
     categorical one. ``levels`` has one entry per column: ``None`` for a continuous column, for a
     categorical one the labels, also of levels never observed; left empty, all columns are
     continuous. ``interventions`` has one entry per row, the names of the variables that were set
-    from outside in it; left empty, all rows were only observed.
+    from outside in it; left empty, all rows were only observed. A table that ``declares_states``
+    has a row with the number of states of every column, and is taken as it is, copies included.
 
     How the data came here takes no part in comparisons: ``source`` says where from; ``path`` is
     what ``load_dataset`` was given, a file or the name of a bundled data set, and ``reading`` holds
@@ -74,6 +75,7 @@ class Dataset:
     reading: dict[str, Any] | None = None
     notes: tuple[str, ...] = ()
     interventions: Interventions = ()
+    declares_states: bool = False
 
     def __post_init__(self) -> None:
         names = tuple(str(name) for name in self.names)

@@ -75,6 +75,7 @@ class Source:
     interventions: Interventions = ()
     said: Mapping[str, Kind] = field(default_factory=dict)
     is_let_in: bool = False
+    declares_states: bool = False
 
     def kinds_said(self, names: Collection[str]) -> dict[str, Asked]:
         """The kinds that the user has said of these columns."""
@@ -135,6 +136,7 @@ def source_of_dataset(data: Dataset) -> Source:
         interventions=data.interventions,
         said={name: kinds[name] for name in said},
         is_let_in=True,
+        declares_states=data.declares_states,
     )
 
 

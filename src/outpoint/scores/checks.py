@@ -80,7 +80,8 @@ def refuse_degenerate(
     """Refuse constant columns and copies of columns.
 
     Where a score counts unobserved levels, these make a constant categorical column meaningful:
-    only one that cannot take a second value is constant then.
+    only one that cannot take a second value is constant then. A table that declares its states may
+    have copies, as benchmark networks with variables that follow from others do.
     """
     if allowed:
         return
@@ -98,7 +99,7 @@ def refuse_degenerate(
             f"constant, so the data say nothing about {'its' if one else 'their'} edges: leave "
             f"{'it' if one else 'them'} out with {option('drop', constant)}, {go_on()}."
         )
-    if data.copied_columns:
+    if data.copied_columns and not data.declares_states:
         raise DataError(_describe_copies(data, score))
 
 

@@ -47,14 +47,15 @@ def search_dags(
     n_steps: int,
     seed: int,
     powers: Floats | None = None,
+    winners: Winners | None = None,
     progress: FractionCallback | None = None,
 ) -> Runs:
     """Run the search ``n_runs`` times with ``n_steps`` steps each.
 
     ``required`` are the edges that every DAG has; runs start at random orders that allow them.
-    Without ``powers`` a pilot finds them.
+    Without ``powers`` a pilot finds them; ``winners`` are those of the table, if they are known.
     """
-    winners = list_winners(table)
+    winners = list_winners(table) if winners is None else winners
     look, start, anneal, climb, best_order = _SPACES[space]
     view = look(table, winners)
     pilot_stream, *streams = np.random.SeedSequence(seed).spawn(1 + n_runs)
