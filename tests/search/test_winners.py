@@ -11,7 +11,6 @@ from outpoint.search.best_dag import best_dag
 from outpoint.search.winners import (
     WORD,
     Winners,
-    best_inside,
     best_score,
     list_winners,
     search_on,
@@ -111,7 +110,7 @@ def test_a_node_that_joins_or_leaves_changes_the_best_score_as_a_listing_says(na
                     for code in (mask, mask ^ 1 << slot)
                 )
                 inside = [
-                    best_inside(winners, child, sum(winners.bit[child, list(nodes)]))
+                    known.table.maxima[child, sum(winners.bit[child, list(nodes)])]
                     for nodes in (before, after)
                 ]
                 found = look_up(
