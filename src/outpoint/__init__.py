@@ -7,8 +7,6 @@ are imported when first used, so that importing the package does no work.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from outpoint.reporting import provide_report
-
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -160,8 +158,6 @@ __all__ = [
     "write_dag",
     "write_jkl",
 ]
-
-provide_report(lambda: import_module("outpoint.report").write_report)
 
 
 def __getattr__(name: str) -> Any:

@@ -41,6 +41,44 @@ def test_from_the_command_line(run: Run, words: list[str]) -> None:
     assert_same(first, op.load("second"))
 
 
+PEOPLE = """size,sex,score,visits,wealth,n,note
+small,f,3,0,1.2,2,none
+medium,m,4,1,20.5,1,x
+large,f,5,3,3.1,3,none
+medium,f,,2,7.7,2,x
+small,m,2,0,150.1,1,none
+large,m,4,5,2.9,4,x
+medium,f,1,1,11.3,2,none
+large,m,3,2,0.4,1,x
+"""
+"""Three levels with an order, a hole, counts, skew, weights and a word that may mean missing."""
+
+READ = {
+    "ordinal": ["--ordinal", "size:small<medium<large", "--drop", "n"],
+    "normal scores": ["--normal-scores", "wealth", "--drop", "n,note"],
+    "weights": ["--weights", "n", "--categorical", "visits"],
+    "words": ["--na", "none", "--missing", "drop", "--drop", "n"],
+    "bdeu": ["--score", "bdeu", "--columns", "size,sex,visits"],
+    "bge": ["--score", "bge", "--columns", "visits,wealth,n"],
+    "discretize": ["--discretize", "wealth:3", "--drop", "n,score"],
+}
+
+
+@pytest.mark.parametrize("words", READ.values(), ids=READ)
+def test_a_table_as_people_have_it(run: Run, words: list[str]) -> None:
+    Path("people.csv").write_text(PEOPLE, encoding="utf-8")
+    line = ["learn", "people.csv", *words, "-q", "--out", "first"]
+    outcome = run(*line)
+    assert (outcome.code, outcome.err) == (0, "")
+    first = op.load("first")
+    summary = json.loads(Path("first/summary.json").read_text(encoding="utf-8"))
+    assert_same(first, execute(summary["run_again"]))
+    program, *again = shlex.split(shown("first").replace("first", "second"))
+    assert program == "outpoint"
+    assert run(*again).code == 0
+    assert_same(first, op.load("second"))
+
+
 def shown(directory: str) -> str:
     """What the report says about making the run again."""
     page = Path(directory, "report.html").read_text(encoding="utf-8")

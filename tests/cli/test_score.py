@@ -37,6 +37,19 @@ def test_number(run: Run, words: list[str], options: dict) -> None:
     assert (found["graph"], found["data"], found["n_edges"]) == ("truth.dot", "data.csv", 2)
 
 
+def test_a_column_that_is_usually_left_out(run: Run) -> None:
+    rows = ["a,b,who", *(f"{i * i % 7},{i % 5}.5,p{i}" for i in range(20))]
+    Path("people.csv").write_text("\n".join(rows), encoding="utf-8")
+    Path("graph.dot").write_text("digraph {a -> b; who}")
+    found = float(run("score", "people.csv", "graph.dot", "-q").out)
+    dag = op.Dag.from_edges(["a", "b", "who"], [("a", "b")])
+    assert found == op.log_score("people.csv", dag)
+    Path("graph.dot").write_text("digraph {a -> b; nobody}")
+    outcome = run("score", "people.csv", "graph.dot", "-q")
+    assert outcome.code == 2
+    assert "graph.dot has a node nobody, which is not a variable" in outcome.err
+
+
 def test_what_the_knowledge_excludes(run: Run) -> None:
     Path("truth.dot").write_text(TRUTH.to_dot())
     Path("known.csv").write_text("kind,parent,child\nrequired,a,b\n")

@@ -121,3 +121,15 @@ def test_other_formats_are_named(tmp_path: Path, raw: bytes, what: str) -> None:
     path.write_bytes(raw)
     with pytest.raises(DataError, match=f"is {what}, not a text file; save the table as CSV"):
         load_dataset(path)
+
+
+def test_stray_control_characters_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    rows = "".join(f"{i % 7},{i * i}.5\n" for i in range(20))
+    path.write_text(f"a,b\n{rows}\x1a", encoding="utf-8")
+    data = load_dataset(path)
+    assert (data.names, data.n_obs) == (("a", "b"), 20)
+    assert data.notes == ("left out 1 control character of the text",)
+    path.write_text(f"a,b\n{rows}" + "\x01" * 10, encoding="utf-8")
+    with pytest.raises(DataError, match="is not a text file"):
+        load_dataset(path)

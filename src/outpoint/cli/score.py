@@ -2,13 +2,16 @@
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from outpoint.cli import options
 from outpoint.cli.groups import takes
 from outpoint.cli.reading import NO_OPTIONS, READING, ReadingOptions
+
+if TYPE_CHECKING:
+    from outpoint.data import Dataset
 
 
 @takes(model=options.MODEL_OPTIONS, reading=READING)
@@ -39,7 +42,7 @@ def score(
     from outpoint.scores import resolve_prior
     from outpoint.scoring import log_score
 
-    dataset = reading.load(data, model)
+    dataset = _load_for(graph, data, model, reading)
     dag = read_graph(graph, dataset.names)
     modelled = model.arguments(dataset)
     chosen = modelled["score"]
@@ -70,6 +73,24 @@ def score(
         print_line(
             console, "Empty", f"log score {empty:.4f} without edges, {_distance(empty - found)}"
         )
+
+
+def _load_for(
+    graph: Path, data: str, model: options.ModelOptions, reading: ReadingOptions
+) -> "Dataset":
+    """The data, with all columns that the graph names, also those that are usually left out."""
+    from outpoint.data.reading import UnknownColumnError
+    from outpoint.graphs import read_dag
+
+    dataset = reading.load(data, model)
+    nodes = read_dag(graph, dataset.names).names
+    if "columns" in reading or set(nodes) <= set(dataset.names):
+        return dataset
+    try:
+        named = {"columns": sorted(nodes), "keep": True}
+        return ReadingOptions(reading | named).load(data, model)
+    except UnknownColumnError:
+        return dataset  # the graph is refused next, with the name of its unknown node
 
 
 def _distance(difference: float) -> str:

@@ -13,6 +13,7 @@ import zlib
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from outpoint.amounts import count_of
 from outpoint.errors import DataError
 
 MAX_BYTES = 500_000_000
@@ -36,6 +37,8 @@ _FORMATS = {
 """How common files begin that are not text."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_MOST_STRAY = 1e-3
+"""A text may have this share of control characters, which old programs leave behind."""
 
 
 class FileText(NamedTuple):
@@ -115,10 +118,14 @@ def _decode(raw: bytes, shown: str) -> FileText:
             text = raw.decode(encoding)
         except UnicodeDecodeError:
             continue
-        if _CONTROL.search(text):
+        text, n_stray = _CONTROL.subn("", text)
+        if n_stray > 1 + len(text) * _MOST_STRAY:
             break
         name = {"cp1252": "Windows-1252 (Latin-1)", "utf-16": "UTF-16"}.get(encoding)
-        return FileText(text, () if name is None else (f"the text was read as {name}",))
+        notes = [] if name is None else [f"the text was read as {name}"]
+        if n_stray:
+            notes.append(f"left out {count_of(n_stray, 'control character')} of the text")
+        return FileText(text, tuple(notes))
     raise DataError(_not_text(shown))
 
 

@@ -259,14 +259,19 @@ def _measure(columns: Floats, tolerance: float) -> tuple[Floats, Floats, Floats,
         _effective_draws((split <= low).astype(np.float64)),
         _effective_draws((split <= high).astype(np.float64)),
     )
-    ess_mean = _effective_draws(_split(columns))
+    ess_mean = effective_sizes(columns)
     mcse = _error_of_mean(columns, ess_mean)
     return rhat, np.minimum(_effective_draws(ranked), ess_mean), ess_tail, mcse
 
 
 def standard_errors(columns: Floats) -> Floats:
     """Monte Carlo standard errors of the means of ``columns`` (series, chain, draw)."""
-    return _error_of_mean(columns, _effective_draws(_split(columns)))
+    return _error_of_mean(columns, effective_sizes(columns))
+
+
+def effective_sizes(columns: Floats) -> Floats:
+    """What the draws of each of ``columns`` (series, chain, draw) are worth for their mean."""
+    return _effective_draws(_split(columns))
 
 
 def _error_of_mean(columns: Floats, effective_draws: Floats) -> Floats:

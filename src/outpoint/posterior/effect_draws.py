@@ -12,7 +12,8 @@ def add_effects(dags, weights, factor, freedom, group, units, rng, out, means, p
 
     ``factor[group[v]]`` is the triangular factor of R for node v (any if that is -1, then v has no
     parents), ``freedom`` has its degrees of freedom and ``units`` what effects are multiplied with.
-    Stops and returns false at a graph with a cycle.
+    A family that the DAG before has too is not factorised again. Stops and returns false at a graph
+    with a cycle.
     """
     n = factor.shape[1]
     order = np.empty(n, dtype=np.int64)
@@ -28,6 +29,8 @@ def add_effects(dags, weights, factor, freedom, group, units, rng, out, means, p
         if not sort_nodes(dags[d], order):
             return False
         for v in range(n):
+            if d > 0 and (dags[d, :, v] == dags[d - 1, :, v]).all():
+                continue
             n_parents = _list_parents(dags[d], v, parents)
             _orthogonalise(factor[group[v]], parents, n_parents, v, columns, triangles[v])
             _solve(triangles[v], parents, n_parents, v, centre)

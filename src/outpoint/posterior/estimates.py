@@ -16,7 +16,7 @@ import numpy as np
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.graphs import Dag
-from outpoint.posterior.diagnostics import standard_errors, with_rare_events
+from outpoint.posterior.diagnostics import effective_sizes, standard_errors, with_rare_events
 from outpoint.posterior.draws import BLOCK_BYTES, WeightedGraphs
 from outpoint.posterior.features import Feature, FeatureFunction
 
@@ -122,9 +122,6 @@ def relative_efficiency(values: Floats) -> float:
 
     Too few draws to tell are taken as independent.
     """
-    from arviz_stats.base.array import array_stats
-
     if values.shape[1] < MIN_DRAWS or np.ptp(values) == 0:
         return 1.0
-    size = float(array_stats.ess(values, chain_axis=0, draw_axis=1, method="mean"))
-    return min(1.0, size / values.size)
+    return min(1.0, float(effective_sizes(values[None])[0]) / values.size)

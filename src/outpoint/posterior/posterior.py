@@ -31,7 +31,6 @@ from outpoint.posterior.summaries import (
     tabulate_cpdags,
     tabulate_dags,
 )
-from outpoint.reporting import report_writer
 from outpoint.whole_numbers import checked_count
 
 if TYPE_CHECKING:
@@ -351,7 +350,9 @@ class Posterior(ABC):
 
         ``command`` is shown as the way to repeat the run, ``data`` adds a summary of the columns.
         """
-        return report_writer()(self, path, command=command, data=data)
+        from outpoint.report import write_report
+
+        return write_report(self, path, command=command, data=data)
 
     def _repr_html_(self) -> str:
         """In a notebook: the verdict and the strongest edges."""
