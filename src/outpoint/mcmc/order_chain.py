@@ -17,6 +17,7 @@ from outpoint.mcmc.moves import STILL, SWAP_ANY
 from outpoint.mcmc.sums import allowed_mask, is_open, log_sum_any, sample_any
 from outpoint.mcmc.trace import add_outside_set, next_edge_row, record_dag
 from outpoint.tables.logspace import EPSILON
+from outpoint.tables.view import inside_sum
 
 
 class OrderState(NamedTuple):
@@ -117,10 +118,10 @@ def _add_edges(view, chain, trace):
     row = next_edge_row(trace)
     for node in range(chain.order.size):
         allowed = allowed_mask(view, node, chain.position, chain.position[node])
-        inside = view.log_sums[node, allowed]
-        for i in range(view.candidates.shape[1]):
+        inside = inside_sum(view, node, allowed)
+        for i in range(view.n_candidates[node]):
             if allowed >> i & 1:
-                without = view.log_sums[node, allowed & ~(1 << i)]
+                without = inside_sum(view, node, allowed & ~(1 << i))
                 probability = np.exp(inside - chain.log_sum[node]) - np.exp(
                     without - chain.log_sum[node]
                 )

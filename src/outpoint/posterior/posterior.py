@@ -116,7 +116,7 @@ class Posterior(ABC):
         return None
 
     @property
-    def on_candidates(self) -> dict[str, float] | None:
+    def on_candidates(self) -> dict[str, Any] | None:
         """Facts about candidate parents; None where all nodes are candidates of each other."""
         return None
 

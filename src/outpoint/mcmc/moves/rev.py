@@ -33,6 +33,7 @@ from outpoint.mcmc.sums import (
 )
 from outpoint.tables.bits import count_bits
 from outpoint.tables.logspace import log_add
+from outpoint.tables.view import inside_sum
 
 
 class Reversal(NamedTuple):
@@ -130,8 +131,8 @@ def _most(view, first, second, scratch):
     level = scratch.stamp[0]
     with_first = log_inside_with(view, first, second, scratch.below_first, level)
     with_second = log_inside_with(view, second, first, scratch.below_second, level)
-    any_first = view.log_sums[first, allowed_mask(view, first, scratch.below_both, level)]
-    any_second = view.log_sums[second, allowed_mask(view, second, scratch.below_both, level)]
+    any_first = inside_sum(view, first, allowed_mask(view, first, scratch.below_both, level))
+    any_second = inside_sum(view, second, allowed_mask(view, second, scratch.below_both, level))
     if view.outside.score.size > 0:
         with_first = log_add(with_first, _log_all_outside(view, first))
         any_second = log_add(any_second, _log_all_outside(view, second))

@@ -32,7 +32,7 @@ from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.samplers.partition import PartitionChain, partition_of
 from outpoint.mcmc.settings import Settings
 from outpoint.tables.parent_sets import Codes
-from outpoint.tables.view import TableView
+from outpoint.tables.view import TableView, empty_scores
 
 FIRST_BLOCK = 40
 """Length of the first block of reversals, before it is tuned."""
@@ -123,10 +123,11 @@ class TemperedChain(PartitionChain):
 
 def every_partition_is_admissible(view: TableView) -> bool:
     """Whether every node may be without parents, and have any other node as its only parent."""
-    n, n_candidates = view.candidates.shape
-    singles = view.dense[:, 1 << np.arange(n_candidates)]
-    is_complete = n_candidates == n - 1
-    return is_complete and bool(np.isfinite(view.dense[:, 0]).all() and np.isfinite(singles).all())
+    n = len(view.candidates)
+    if view.n_candidates.min() < n - 1:
+        return False
+    singles = view.dense[view.mask_start[:-1, None] + (1 << np.arange(n - 1))]
+    return bool(np.isfinite(empty_scores(view)).all() and np.isfinite(singles).all())
 
 
 TEMPERED = Sampler(
