@@ -3,6 +3,8 @@
 Each node's parents come from before it in the order. A DAG belongs to every order that is a linear
 extension of it, so DAGs with many extensions are visited too often: **the sample is biased**. It is
 here for comparison and as a start for the unbiased samplers.
+
+Formulas: docs/math.md#structure-and-order-mcmc.
 """
 
 from typing import NamedTuple

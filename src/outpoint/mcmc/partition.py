@@ -8,7 +8,7 @@ sets that v may have; their total is the log posterior weight of the partition.
 Beyond about 20 nodes not all parent sets fit into tables of sums. Those that do not are *held*, one
 at a time: ``held[v]`` is the place of an outside set that v has, or ``INSIDE``; then its sum is one
 over all inside sets. Summed over what can be held, the weights are those of the partitions over
-all parent sets, so nothing is left out (MATH section 11).
+all parent sets, so nothing is left out. Formulas: docs/math.md#held-outside-sets.
 """
 
 from typing import NamedTuple

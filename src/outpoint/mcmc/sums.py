@@ -2,7 +2,7 @@
 
 *Inside* sets are subsets of a node's candidates, known by their masks; all other admissible sets
 are *outside* and known by their places in a list. One number tells both apart: the code of a set is
-its mask, or ``~place``, which is negative (MATH section 11).
+its mask, or ``~place``, which is negative. Formulas: docs/math.md#inside-and-outside-sets.
 
 Which nodes are allowed as parents is said by ``layer`` and ``level``: u is if ``layer[u] < level``.
 Samplers over DAGs use layer 0 for allowed and 1 for blocked nodes, and level 1.

@@ -143,7 +143,7 @@ def remember_best(trace, dag):
 
 @inlined
 def add_edges_given_partition(trace, view, state):
-    """Add P(u -> v | partition) for all edges: no noise from drawing a DAG (MATH section 5)."""
+    """Add P(u -> v | partition) for all edges: no noise from drawing a DAG."""
     row = next_edge_row(trace)
     for node in range(state.order.size):
         level = state.layer[node]

@@ -3,6 +3,8 @@
 All admissible sets of at most ``scored_parents`` nodes are looked at, and beyond that size those
 with a single member outside the candidates, so that no edge is ever excluded. What cannot matter is
 left out, see :mod:`outpoint.tables.pruning`.
+
+Formulas: docs/math.md#inside-and-outside-sets.
 """
 
 from collections.abc import Callable

@@ -16,6 +16,8 @@ three and 75 for four nodes, then the parents of each node from its sum, and not
 Nodes are chosen by a walk that does not depend on the DAG: from a chosen node to one of its
 candidates, or to a node that it is a candidate of, by what they matter to each other. Inside sets
 only are drawn; where a chosen node has an outside set, all stays as it is.
+
+Formulas: docs/math.md#joint-redraws.
 """
 
 from functools import cache

@@ -4,7 +4,7 @@ Take node v out; m layers remain. For the nodes u of a remaining layer four sums
 available to u (``absent``), available but not in the layer before u's (``early``), in the layer
 before (``beside``), or alone in the layer before (``alone``). With these per layer, prefix and
 suffix sums give the weight of joining each layer and of standing alone in each gap, 2m + 1
-placements in all (MATH section 5).
+placements in all. Formulas: docs/math.md#placement-without-rejection.
 
 Only nodes that can have v as a parent are looked at: those with v among their candidates, and
 those that hold an outside set with v. For all others the first three sums are what they are now,

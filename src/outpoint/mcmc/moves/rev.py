@@ -13,6 +13,8 @@ Sums run over inside and outside sets alike. Lists of outside sets are long and 
 are rejected, so a bound on the ratio comes first, in which every outside set counts. With the
 ``inside_only`` part of a view the move leaves nodes with outside sets as they are and draws inside
 sets alone, by looking them up: much faster, reversible all the same, and enough for most steps.
+
+Formulas: docs/math.md#new-edge-reversal.
 """
 
 from typing import NamedTuple

@@ -1,8 +1,9 @@
 """Our sampler: placement without rejection, steps on DAGs, a ladder that builds itself.
 
-Placement and blocks of edge reversals are those of MATH section 5; other blocks draw parents of a
-few nodes together (:mod:`outpoint.mcmc.moves.families`). The warm-up measures the barrier between
-the posterior and the hottest replica and builds the ladder from that; see
+Placement (docs/math.md#placement-without-rejection) takes turns with blocks of edge reversals
+(docs/math.md#new-edge-reversal) and with blocks that draw the parents of a few nodes together
+(:mod:`outpoint.mcmc.moves.families`, docs/math.md#joint-redraws). The warm-up measures the barrier
+between the posterior and the hottest replica and builds the ladder from that; see
 :mod:`outpoint.mcmc.ladder`. It is also when blocks of reversals are made as long as it takes for a
 number of them to be accepted.
 """
