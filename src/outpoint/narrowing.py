@@ -31,6 +31,7 @@ from outpoint.runs import CANDIDATES, EFFORT, HOTTEST, START, STARTS, Progress, 
 from outpoint.runs.record import record_chain
 from outpoint.search import default_steps, search_dags
 from outpoint.search.winners import Winners, list_winners
+from outpoint.streams import named_seed
 from outpoint.tables import ScoreTable
 from outpoint.tables.build import (
     Families,
@@ -156,8 +157,9 @@ def narrow(
     table = stage.assemble(candidates, only_winners=not is_complete)
     report(Progress("searching for good DAGs", 0.0))
     required, winners = model.prior.required, list_winners(table)
-    n_steps = _search_steps(table, winners, model, seed, pace)
-    searched, powers = _search(table, winners, required, seed, SEARCH_RUNS, n_steps)
+    of_search = named_seed(seed, "search")
+    n_steps = _search_steps(table, winners, model, of_search, pace)
+    searched, powers = _search(table, winners, required, of_search, SEARCH_RUNS, n_steps)
     if table.is_complete:
         found = Narrowed(
             table=table,
@@ -167,16 +169,22 @@ def narrow(
             effort=pace.effort,
         )
         return found, families
-    quick, _ = _search(table, winners, required, seed + 1, QUICK_RUNS, n_steps // QUICKER, powers)
+    of_quick = named_seed(seed, "quick searches")
+    quick, _ = _search(table, winners, required, of_quick, QUICK_RUNS, n_steps // QUICKER, powers)
     near = np.mean([dag | dag.T for dag in searched + quick], axis=0)
     table = stage.assemble(stage.choose(near) if lists is None else lists)
     dags = searched[:1] + quick
     use = np.zeros_like(near)
-    pace.plan_pilots(PILOT_WARMUP + PILOT_STEPS, lambda: _try_pilot(table, dags, model, seed))
+    pace.plan_pilots(
+        PILOT_WARMUP + PILOT_STEPS,
+        lambda: _try_pilot(table, dags, model, named_seed(seed, "trial")),
+    )
     begun = pace.seconds
     for round_number in range(MOST_ROUNDS):
         report(Progress("trying candidate parents", round_number / MOST_ROUNDS))
-        pilot = _run_pilot(table, dags, model, seed + round_number, min(1.0, pace.pilots))
+        pilot = _run_pilot(
+            table, dags, model, named_seed(seed, "pilot", round_number), min(1.0, pace.pilots)
+        )
         missing = stage.lacking(table)(pilot.codes)
         outside = np.maximum(pilot.outside, missing.edges)
         if outside.max() < WORTH_IT or round_number == MOST_ROUNDS - 1:
