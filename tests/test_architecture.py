@@ -30,6 +30,7 @@ RANK = {
     "kernels": 0.5,
     "showing": 0.6,
     "graphs": 1,
+    "options": 1.5,
     "data": 2,
     "scores": 3,
     "tables": 4,
