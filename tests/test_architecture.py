@@ -43,7 +43,6 @@ RANK = {
     "pacing": 6.5,
     "narrowing": 7,
     "sampling": 8,
-    "arguments": 9,
     "resumption": 9.5,
     "learning": 10,
     "map_finding": 9,

@@ -1,4 +1,4 @@
-"""The declaration of the options: the signatures follow it, and so does all that is said of them."""
+"""The declaration of the options: signatures follow it, and so does all that is said of them."""
 
 import inspect
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from outpoint.errors import OptionError
 from outpoint.mcmc import SAMPLERS
 from outpoint.naming import command_line
 from outpoint.options import FIT, LEARN, OPTIONS, Options, Role, names_of, options_of
+from outpoint.pacing import LEAST_PILOT, LEAST_SEARCH, MOST_PILOTS
 from outpoint.registry import METHODS
 from outpoint.scores import STRUCTURE_PRIORS
 from outpoint.search import PATIENCE, SPACES, TABU
@@ -56,6 +57,11 @@ def test_words_that_may_be_chosen_are_those_that_exist() -> None:
     }
     assert kinds == {"space": SPACES, "structure_prior": STRUCTURE_PRIORS}
     assert (OPTIONS["tabu"].default, OPTIONS["patience"].default) == (TABU, PATIENCE)
+    bounds = {
+        name: (OPTIONS[name].kind.least, OPTIONS[name].kind.most)  # type: ignore[attr-defined]
+        for name in ("search_effort", "pilots")
+    }
+    assert bounds == {"search_effort": (LEAST_SEARCH, 1), "pilots": (LEAST_PILOT, MOST_PILOTS)}
 
 
 def test_the_help_names_options_that_exist() -> None:
@@ -96,7 +102,7 @@ def test_one_wording() -> None:
         ("pilots", "2", "pilots is a number from 0.125 to 5, not '2'."),
         ("engine", "spark", "engine is one of threads, dask, not 'spark'."),
         ("resume", "yes", "resume is True or False, not 'yes'."),
-        ("n_candidates", -1, "n_candidates is a whole number from 0, not -1."),
+        ("n_candidates", -1, "n_candidates is a whole number from 0 to 1,000,000,000,000, not -1."),
     ):
         with pytest.raises(OptionError) as caught:
             Options.read(LEARN, {name: value})

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from outpoint.arguments import IgnoredOptionWarning
     from outpoint.data import Dataset, load_dataset, simulate
     from outpoint.data import bundled as datasets
     from outpoint.errors import (
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
         sample_uniform_dags,
         write_dag,
     )
-    from outpoint.learning import learn
+    from outpoint.learning import IgnoredOptionWarning, learn
     from outpoint.map_finding import MapResult, find_map
     from outpoint.posterior import (
         ConsensusWarning,
@@ -84,8 +83,7 @@ _HOMES = {
         "sample_uniform_dags",
         "write_dag",
     ),
-    "outpoint.arguments": ("IgnoredOptionWarning",),
-    "outpoint.learning": ("learn",),
+    "outpoint.learning": ("IgnoredOptionWarning", "learn"),
     "outpoint.scoring": ("log_score",),
     "outpoint.map_finding": ("MapResult", "find_map"),
     "outpoint.posterior": (

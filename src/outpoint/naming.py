@@ -17,7 +17,7 @@ OWN_FLAGS = {
     "n_obs": "--observations",
     "standardize": "--raw-units",
 }
-"""Options whose flag is not their name in Python; those of a run add theirs where they are declared."""
+"""Options whose flag is not their name in Python; the declaration of options adds its own."""
 
 SAYS_NO = ("standardize",)
 """Options whose flag means False."""

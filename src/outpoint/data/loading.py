@@ -18,6 +18,7 @@ from outpoint.data.reading import Names, Reading, Treatment
 from outpoint.data.sources import Data, source_of_dataset, source_of_file, source_of_memory
 from outpoint.errors import DataError, OptionError
 from outpoint.naming import named
+from outpoint.options import Options, carried_out_by
 
 _OF_CELLS = ("decimal", "separator", "cardinality_row", "na")
 """Options on cells, which a :class:`Dataset` no longer has."""
@@ -26,6 +27,32 @@ _OF_TABLES = {"missing", "strict", "allow_degenerate", "keep", "prefer"}
 """Options that leave a :class:`Dataset` as it is."""
 
 
+def load(data: Data, asked: Options) -> Dataset:
+    """The data, read as ``asked``; :func:`load_dataset` says what is read how."""
+    column = asked.interventions if isinstance(asked.interventions, str) else None
+    entries = None if column is not None else asked.interventions
+    reading = Reading.of(replace(asked, interventions=column))
+    # a list for each row is no option that could be written down
+    given = reading.given() if entries is None else None
+    if isinstance(data, str) and data in bundled.available() and not os.path.isfile(data):
+        data = replace(bundled.load(data), path=data)
+    if isinstance(data, Dataset):
+        return _reread(data, reading, entries)
+    if isinstance(data, (str, os.PathLike)):
+        path = os.path.expanduser(os.fsdecode(data))
+        if not os.path.exists(path):
+            raise DataError(_no_file_message(path))
+        found = build(source_of_file(Path(path), reading), reading, given, entries)
+        return replace(found, path=path)
+    if asked.separator is not None or asked.decimal is not None:
+        raise OptionError(
+            f"{named('separator')} and {named('decimal')} apply to files only; leave them out for "
+            "data in memory."
+        )
+    return build(source_of_memory(data, reading.words), reading, given, entries)
+
+
+@carried_out_by(load)
 def load_dataset(
     data: Data,
     *,
@@ -105,46 +132,7 @@ def load_dataset(
         ``"categorical"``, numbers with two values and truth values as numbers for
         ``"continuous"``. ``learn`` and its like say so by themselves.
     """
-    column = interventions if isinstance(interventions, str) else None
-    entries = None if column is not None else interventions
-    reading = Reading(
-        columns=columns,
-        drop=drop,
-        categorical=categorical,
-        continuous=continuous,
-        ordinal=ordinal,
-        normal_scores=normal_scores,
-        discretize=discretize,
-        weights=weights,
-        missing=missing,
-        na=na,
-        decimal=decimal,
-        separator=separator,
-        cardinality_row=cardinality_row,
-        interventions=column,
-        strict=strict,
-        allow_degenerate=allow_degenerate,
-        keep=keep,
-        prefer=prefer,
-    )
-    # a list for each row is no option that could be written down
-    given = reading.given() if entries is None else None
-    if isinstance(data, str) and data in bundled.available() and not os.path.isfile(data):
-        data = replace(bundled.load(data), path=data)
-    if isinstance(data, Dataset):
-        return _reread(data, reading, entries)
-    if isinstance(data, (str, os.PathLike)):
-        path = os.path.expanduser(os.fsdecode(data))
-        if not os.path.exists(path):
-            raise DataError(_no_file_message(path))
-        found = build(source_of_file(Path(path), reading), reading, given, entries)
-        return replace(found, path=path)
-    if separator is not None or decimal is not None:
-        raise OptionError(
-            f"{named('separator')} and {named('decimal')} apply to files only; leave them out for "
-            "data in memory."
-        )
-    return build(source_of_memory(data, reading.words), reading, given, entries)
+    raise NotImplementedError  # load is called instead
 
 
 def _reread(data: Dataset, reading: Reading, entries: Iterable[Entry] | None) -> Dataset:

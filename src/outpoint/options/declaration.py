@@ -162,8 +162,10 @@ class Options:
         None,
         whole(0),
         Role.DRAWS,
-        "Candidate parents of each variable (default: all up to 20 variables, 10 beyond); other "
-        "parents are sampled too, but more slowly.",
+        "Candidate parents of each variable (default: all up to 20 variables; beyond, 10, or as "
+        "many as it uses); other parents are sampled too, but more slowly. Large sets with two or "
+        "more other parents may not be: missing_mass in summary.json estimates their share of the "
+        "posterior, and the verdict says where it matters.",
         (*RUN, MAP),
         flag="candidates",
         others={MAP: {"help": None}},
@@ -405,6 +407,12 @@ class Options:
     def chosen(self, options: Iterable[Option]) -> dict[str, Any]:
         """The values of some options by name."""
         return {one.name: getattr(self, one.name) for one in options}
+
+    @property
+    def known_seed(self) -> int:
+        """The seed, which a run has chosen when it records it, even if none was given."""
+        assert self.seed is not None
+        return self.seed
 
     def is_given(self, name: str) -> bool:
         """Whether an option is not its default."""

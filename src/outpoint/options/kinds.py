@@ -6,13 +6,12 @@ the user reads one sentence of :func:`refuse`: the option, what it takes, and wh
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NoReturn
 
 from outpoint.errors import OptionError
-from outpoint.naming import named
 from outpoint.whole_numbers import MOST_OF_ALL, is_whole
 
 SHOWN = 80
@@ -53,8 +52,8 @@ class Kind:
 
 
 def refuse(name: str, words: str, value: Any) -> NoReturn:
-    """Refuse a value of an option, in the one wording that there is for this."""
-    raise OptionError(f"{named(name)} is {words}, not {in_brief(value)}.") from None
+    """Refuse a value of the option that the reader calls so, in the one wording for this."""
+    raise OptionError(f"{name} is {words}, not {in_brief(value)}.") from None
 
 
 def in_brief(value: Any) -> str:
@@ -89,7 +88,7 @@ class Whole(Kind):
     metavar: str = "NUMBER"
     text: type = int
     least: int | None = None
-    most: int = MOST_OF_ALL
+    most: int = 2**4096  # of which more could not be shown
 
     def read(self, value: Any) -> int:
         """An int."""
@@ -100,11 +99,10 @@ class Whole(Kind):
 
 def whole(least: int, most: int = MOST_OF_ALL) -> Whole:
     """A whole number from ``least`` on, within reason."""
-    limit = "" if most == MOST_OF_ALL else f" to {most:,}"
-    return Whole(f"a whole number from {least}{limit}", least=least, most=most)
+    return Whole(f"a whole number from {least} to {most:,}", least=least, most=most)
 
 
-SEED = Whole("a whole number from 0 to 2**4096", least=0, most=2**4096)
+SEED = Whole("a whole number from 0 to 2**4096", least=0)
 
 
 @dataclass(frozen=True)
@@ -321,5 +319,5 @@ def is_edge_prior(value: Any) -> bool:
     shape = getattr(value, "shape", None)
     if shape is not None:
         return len(shape) == 2
-    is_collection = isinstance(value, Iterable) and not isinstance(value, str | bytes)
+    is_collection = isinstance(value, Mapping | Sequence) and not isinstance(value, str | bytes)
     return is_collection or hasattr(value, "as_value")

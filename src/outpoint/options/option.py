@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
+from outpoint.naming import named
 from outpoint.options.kinds import Kind, refuse
 
 
@@ -68,7 +69,8 @@ class Option:
         try:
             return self.kind.read(value)
         except Exception:
-            refuse(self.name, self.kind.words, value)
+            shown = self.name if self.help is None else named(self.name)
+            refuse(shown, self.kind.words, value)
 
     def differs(self, value: Any) -> bool:
         """Whether a value that was read is not the default."""
