@@ -168,7 +168,7 @@ def choice(*choices: str, metavar: str = "NAME") -> Choice:
 class Seconds(Kind):
     """A time such as 90, ``"90s"``, ``"10m"``, ``"1.5h"`` or ``"2d"``."""
 
-    words: str = "a time such as 90s, 10m or 2h, positive and at most 100 years"
+    words: str = "a positive time of at most 100 years such as 90s, 10m or 2h"
     metavar: str = "TIME"
 
     def read(self, value: Any) -> float:
