@@ -533,7 +533,7 @@ def test_too_little_memory_makes_auto_sample() -> None:
 
 def test_options_of_sampling_are_not_ignored_in_silence() -> None:
     data = np.random.default_rng(0).normal(size=(30, 3))
-    message = "nothing is sampled: steps, time and n_candidates are not used"
+    message = "nothing is sampled: steps, n_candidates and time are not used"
     with pytest.warns(op.IgnoredOptionWarning, match=message) as caught:
         found = op.learn(data, method="exact", steps=100, n_candidates=2, time="1m", chains=4)
     assert caught[0].filename == __file__, "the warning points at the call"
