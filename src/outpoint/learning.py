@@ -22,8 +22,17 @@ from outpoint.model import Model, prepare, read
 from outpoint.naming import named
 from outpoint.narrowing import Narrowed, narrow
 from outpoint.pacing import Pace, affordable_parents, refuse_slow_scoring
+from outpoint.parts import (
+    Split,
+    can_be_scored,
+    find_split,
+    limit_parents,
+    require_scorable,
+    solve_parts,
+)
 from outpoint.posterior import ExactPosterior, Posterior, RunInfo, write_run
 from outpoint.posterior.effects import GaussianModel
+from outpoint.posterior.exact import Solution
 from outpoint.posterior.info import make_info
 from outpoint.processors import limited_threads, n_threads
 from outpoint.resumption import find_saved
@@ -128,10 +137,11 @@ def learn(
         ``"blocks"`` or ``"conditional-gaussian"`` (both), ``"bic"``, or a score object such as
         ``BGe(alpha_mu=0.1)`` or ``CustomScore(function)``.
     method
-        ``"exact"``: the posterior itself, for up to about 21 variables. ``"mcmc"``: our sampler.
+        ``"exact"``: the posterior itself, for up to about 21 variables, or as many in each of the
+        parts into which background knowledge splits the problem. ``"mcmc"``: our sampler.
         ``"partition"``, ``"partition+rev"``, ``"structure"``, ``"structure+rev"``: the paper's
         samplers; ``"order"``: order MCMC, which is biased. ``"auto"`` is exact up to 21
-        variables, unless that needs more memory or ``time`` than there is or ``moves`` are given,
+        variables in a part, unless that needs more memory or ``time`` than there is or ``moves`` are given,
         and ``"mcmc"`` otherwise.
     max_parents
         Most parents a node may have. By default there is no limit up to 20 variables; beyond, as
@@ -259,7 +269,10 @@ def _learn(
     if saved is not None:
         asked = saved.adopt(asked, DEFAULTS, dataset)
     model = _prepare(asked, dataset, asked["max_parents"])
-    method = _chosen_method(asked, dataset, seconds)
+    split = find_split(model.scorer, model.prior)
+    method = _chosen_method(asked, split, seconds)
+    if method == "exact":
+        model = limit_parents(model, split, asked["max_parents"])
     if seconds is not None and method != "exact" and saved is None:
         model = _scored_in_time(model, asked, clock, seconds)
     options = SamplingOptions(
@@ -294,7 +307,7 @@ def _learn(
         if saved.run.summary.exists():
             return finished  # otherwise it died while its files were moved into place
     if method == "exact":
-        posterior = _sum_over_all(model, options, info, report)
+        posterior = _sum_over_all(model, split, options, info, report)
     else:
         posterior = _sample(model, options, asked, info, report, clock)
     posterior.is_scored = model.is_scored
@@ -335,6 +348,7 @@ def _scored_in_time(model: Model, asked: Arguments, clock: Clock, seconds: float
 
 def _sum_over_all(
     model: Model,
+    split: Split,
     options: SamplingOptions,
     info: Callable[..., RunInfo],
     report: ProgressCallback,
@@ -342,17 +356,31 @@ def _sum_over_all(
     """Score all families, then sum over all DAGs."""
     report(Progress("scoring parent sets", 0.0))
     with workers(options) as pool:
-        table = model.tabulate(model.data.n_nodes - 1, pool)
-    stage = "summing over all DAGs"
-    report(Progress(stage, 0.0))
-    log_prior_sum = log_sum_by_size(table, model.prior)
-    if log_prior_sum is None:
-        log_prior_sum = log_sum_of_dags(prior_table(table, model.prior))
-    solution = solve(table, lambda fraction: report(Progress(stage, fraction)))
+        solution, log_prior_sum = _solve(model, split, pool, report)
     if options.out is not None:
         options.out.discard_checkpoint()  # of a run that is to be replaced
     gaussian = GaussianModel.from_scorer(model.scorer, model.data.names)
     return ExactPosterior(info(), solution, gaussian, log_prior_sum)
+
+
+def _solve(
+    model: Model, split: Split, pool: Executor | None, report: ProgressCallback
+) -> tuple[Solution, float]:
+    """The sum over all DAGs, all at once or by parts, and that of their prior weights."""
+    stage = "summing over all DAGs"
+
+    def tell(fraction: float) -> None:
+        report(Progress(stage, fraction))
+
+    if len(split.parts) > 1:
+        data, scorer, prior = model.data, model.scorer, model.prior
+        return solve_parts(data.names, scorer, prior, split, model.max_parents, pool, tell)
+    table = model.tabulate(model.data.n_nodes - 1, pool)
+    tell(0.0)
+    log_prior_sum = log_sum_by_size(table, model.prior)
+    if log_prior_sum is None:
+        log_prior_sum = log_sum_of_dags(prior_table(table, model.prior))
+    return solve(table, tell), log_prior_sum
 
 
 def _sample(
@@ -409,19 +437,22 @@ def _narrow(
     return narrowed
 
 
-def _chosen_method(asked: Arguments, data: Dataset, seconds: float | None) -> str:
+def _chosen_method(asked: Arguments, split: Split, seconds: float | None) -> str:
     """The engine to use; refuses unknown ones and problems that do not fit."""
+    largest, max_parents = split.largest, asked["max_parents"]
     method, moves, memory_limit = asked["method"], asked["moves"], asked["memory_limit"]
     if method not in METHODS:
         raise OptionError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}.")
     if method == "auto":
-        quick = is_quick(data.n_nodes, memory_limit, seconds, n_threads())
+        quick = is_quick(largest, memory_limit, seconds, n_threads())
+        quick = quick and can_be_scored(split, max_parents)
         method = "exact" if moves is None and quick else "mcmc"
     if method == "exact":
         if moves is not None:
             raise OptionError("moves belongs to the partition samplers, not to method 'exact'.")
-        require_feasible(data.n_nodes, memory_limit)
-        require_in_time(data.n_nodes, seconds)
+        require_feasible(largest, memory_limit)
+        require_in_time(largest, seconds)
+        require_scorable(split, max_parents)
     else:
         check_method(method, moves)
     return method

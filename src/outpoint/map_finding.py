@@ -18,6 +18,14 @@ from outpoint.exact import find_optima, is_best_quick, require_best_feasible
 from outpoint.graphs import Cpdag, Dag
 from outpoint.model import Model, prepare
 from outpoint.naming import named
+from outpoint.parts import (
+    Split,
+    can_be_scored,
+    find_parts_optima,
+    find_split,
+    limit_parents,
+    require_scorable,
+)
 from outpoint.posterior.info import RunInfo, make_info
 from outpoint.processors import limits_threads
 from outpoint.progress import FractionCallback, Progress
@@ -255,7 +263,10 @@ missing, na, decimal, separator, cardinality_row, interventions, strict, allow_d
     )
     seed = checked_seed(seed)
     is_searched = runs is not None or steps is not None or space != "order"
-    method = _chosen_method(method, model.data.n_nodes, is_searched, memory_limit)
+    split = find_split(model.scorer, model.prior)
+    method = _chosen_method(method, split, max_parents, is_searched, memory_limit)
+    if method == "exact":
+        model = limit_parents(model, split, max_parents)
     _check_options(method, space, runs, steps)
     n_runs = _default_runs(method, model.data.n_nodes) if runs is None else runs
     n_runs = checked_count(n_runs, "runs", 1)
@@ -263,22 +274,28 @@ missing, na, decimal, separator, cardinality_row, interventions, strict, allow_d
     n_steps = checked_count(n_steps, "steps", 1)
     report = progress if callable(progress) else lambda progress: None
     report(Progress("scoring parent sets", 0.0))
-    table = model.tabulate(
-        model.data.n_nodes - 1 if method == "exact" else n_candidates,
-        only_winners=method == "search",
-    )
+    table = None
+    if method != "exact" or len(split.parts) == 1:
+        table = model.tabulate(
+            model.data.n_nodes - 1 if method == "exact" else n_candidates,
+            only_winners=method == "search",
+        )
     report(Progress("searching", 0.0))
-    found = _search(
-        table,
-        model.prior.required,
-        method=method,
-        space=space,
-        n_runs=n_runs,
-        n_steps=n_steps,
-        seed=seed,
-        tabu=tabu,
-        patience=patience,
-        progress=lambda fraction: report(Progress("searching", fraction)),
+    found = (
+        _find_by_parts(model, split, seed)
+        if table is None
+        else _search(
+            table,
+            model.prior.required,
+            method=method,
+            space=space,
+            n_runs=n_runs,
+            n_steps=n_steps,
+            seed=seed,
+            tabu=tabu,
+            patience=patience,
+            progress=lambda fraction: report(Progress("searching", fraction)),
+        )
     )
     return _conclude(
         model,
@@ -303,6 +320,19 @@ DECISIVE = ("runs", "steps", "space", "tabu", "patience", "n_candidates", "allow
 
 DEFAULTS = {name: parameter.default for name, parameter in signature(find_map).parameters.items()}
 """The options of :func:`find_map` and what they are by default."""
+
+
+def _find_by_parts(model: Model, split: Split, seed: int) -> _Found:
+    """What is found where the best DAG is put together from parts."""
+    optima, log_score = find_parts_optima(
+        model.scorer,
+        model.prior,
+        split,
+        model.max_parents,
+        np.random.default_rng(seed),
+        EXACT_TRIES,
+    )
+    return _Found(optima, np.full(len(optima), log_score))
 
 
 def _search(
@@ -347,7 +377,7 @@ def _search(
 
 def _conclude(
     model: Model,
-    table: ScoreTable,
+    table: ScoreTable | None,
     found: _Found,
     *,
     method: str,
@@ -375,9 +405,13 @@ def _conclude(
     elif space == "order":
         n_orders, is_exact = count_orders(optima[0], n_runs)
         miss = bound_miss_probability(hits, n_runs, n_orders)
+    n_candidates = model.data.n_nodes - 1
+    if table is not None:
+        best = sum(table.log_score(v, s) for v, s in enumerate(optima[0].parent_sets))
+        n_candidates = table.candidates.shape[1]
     return MapResult(
         dag=optima[0],
-        log_score=sum(table.log_score(v, s) for v, s in enumerate(optima[0].parent_sets)),
+        log_score=best,
         method=method,
         hits=hits,
         runs=n_runs,
@@ -388,7 +422,7 @@ def _conclude(
         optima=optima,
         run_log_scores=found.log_scores[:n_runs],
         n_steps=n_steps,
-        n_candidates=table.candidates.shape[1],
+        n_candidates=n_candidates,
         info=info,
     )
 
@@ -408,15 +442,23 @@ def _classes(
     return tuple(classes.values())
 
 
-def _chosen_method(method: str, n_nodes: int, is_searched: bool, memory_limit: float | None) -> str:
+def _chosen_method(
+    method: str,
+    split: Split,
+    max_parents: int | None,
+    is_searched: bool,
+    memory_limit: float | None,
+) -> str:
     """The engine to use; ``is_searched`` if options were given that only a search has."""
     if method not in METHODS:
         raise OptionError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}.")
     if method == "auto":
-        is_exact = not is_searched and is_best_quick(n_nodes, memory_limit)
+        is_exact = not is_searched and is_best_quick(split.largest, memory_limit)
+        is_exact = is_exact and can_be_scored(split, max_parents)
         method = "exact" if is_exact else "search"
     if method == "exact":
-        require_best_feasible(n_nodes, memory_limit)
+        require_best_feasible(split.largest, memory_limit)
+        require_scorable(split, max_parents)
     return method
 
 

@@ -412,11 +412,6 @@ class Posterior(ABC):
             | {name: values[parents, children] for name, values in columns.items()}
         )
 
-    def _named_set(self, child: int, mask: int) -> tuple[str, ...]:
-        """A parent set, given as a mask over the candidates of ``child``, by names."""
-        candidates = self.candidates[child]
-        return tuple(self.names[u] for i, u in enumerate(candidates) if mask >> i & 1)
-
     def _node(self, node: str | int) -> int:
         if node in self.names:
             return self.names.index(str(node))
