@@ -141,8 +141,8 @@ def learn(
         parts into which background knowledge splits the problem. ``"mcmc"``: our sampler.
         ``"partition"``, ``"partition+rev"``, ``"structure"``, ``"structure+rev"``: the paper's
         samplers; ``"order"``: order MCMC, which is biased. ``"auto"`` is exact up to 21
-        variables in a part, unless that needs more memory or ``time`` than there is or ``moves`` are given,
-        and ``"mcmc"`` otherwise.
+        variables in a part, unless that needs more memory or ``time`` than there is or ``moves``
+        are given, and ``"mcmc"`` otherwise.
     max_parents
         Most parents a node may have. By default there is no limit up to 20 variables; beyond, as
         many as can be scored in a second or two, and at least 3. Where not all sets of 4 and more
