@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from outpoint.arguments import IgnoredOptionWarning
-    from outpoint.data import Dataset, load_dataset, simulate
+    from outpoint.data import Dataset, load_dataset, load_series, simulate, simulate_series
     from outpoint.data import bundled as datasets
     from outpoint.errors import (
         CheckpointError,
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from outpoint.tables import write_jkl
 
 _HOMES = {
-    "outpoint.data": ("Dataset", "load_dataset", "simulate"),
+    "outpoint.data": ("Dataset", "load_dataset", "load_series", "simulate", "simulate_series"),
     "outpoint.errors": (
         "CheckpointError",
         "DataError",
@@ -147,6 +147,7 @@ __all__ = [
     "learn",
     "load",
     "load_dataset",
+    "load_series",
     "log_score",
     "plots",
     "random_dag",
@@ -155,6 +156,7 @@ __all__ = [
     "read_jkl",
     "sample_uniform_dags",
     "simulate",
+    "simulate_series",
     "write_dag",
     "write_jkl",
 ]

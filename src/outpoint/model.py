@@ -23,12 +23,14 @@ from outpoint.scores import (
     StructurePrior,
     bind_score,
     build_prior,
+    know_given,
     note_few_rows,
     note_units,
     reading_for,
     refuse_unobserved,
     resolve_prior,
     resolve_score,
+    score_given,
 )
 from outpoint.tables import ScoreTable, build_table, check_max_parents
 
@@ -160,9 +162,10 @@ def prepare(
     dataset = read(data, asked)
     chosen = resolve_score(score, dataset)
     scorer = bind_score(chosen, dataset, allow_degenerate=allow_degenerate)
+    scorer = score_given(dataset, scorer)
     limit = check_max_parents(dataset.n_nodes, max_parents, scorer.affordable, n_candidates)
     chosen_prior = resolve_prior(structure_prior, chosen)
-    known = knowledge.bind(dataset.names)
+    known = (knowledge | know_given(dataset)).bind(dataset.names)
     prior = build_prior(
         dataset.names, structure_prior=chosen_prior, knowledge=known, max_parents=limit
     )

@@ -74,6 +74,28 @@ PARAMETERS: dict[str, Any] = {
     "separator": _text_option(
         "--separator", "CHARACTER", "What separates the columns (default: found out from the file)."
     ),
+    "time_column": _text_option(
+        "--time-column", "COLUMN", "Column of times of a series: numbers, or dates (2024-05-31)."
+    ),
+    "subject_column": _text_option(
+        "--subject-column", "COLUMN", "Column that tells the subjects of a panel apart."
+    ),
+    "lags": Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Rows are times in order, and variables depend on so many times before.",
+            rich_help_panel=DATA,
+        ),
+    ],
+    "static": _list_option("--static", "Columns that do not change within a subject."),
+    "contemporaneous": Annotated[
+        bool | None,
+        typer.Option(
+            help="Whether variables of a series may depend on others at the same time.",
+            rich_help_panel=DATA,
+        ),
+    ],
     "strict": Annotated[
         bool | None,
         typer.Option(
@@ -87,6 +109,10 @@ PARAMETERS: dict[str, Any] = {
 """The options by their names in ``load_dataset``; all are None if they are not given."""
 
 
+SERIES = ("time_column", "subject_column", "lags", "static", "contemporaneous")
+"""Those of ``load_series``."""
+
+
 class ReadingOptions(dict[str, Any]):
     """The options of ``load_dataset`` that were given on the command line."""
 
@@ -98,7 +124,15 @@ class ReadingOptions(dict[str, Any]):
         own: dict[str, Any] = {}
         if model is not None:
             own = {"allow_degenerate": model["allow_degenerate"], **reading_for(model["score"])}
-        return load_dataset(data, **self, **own)
+        series = {name: self[name] for name in SERIES if name in self}
+        if not series:
+            return load_dataset(data, **self, **own)
+        from outpoint.data import load_series
+
+        others = {name: value for name, value in self.items() if name not in SERIES}
+        for name in ("time", "subject"):
+            series[name] = series.pop(f"{name}_column", None)
+        return load_series(data, **series, **others, **own)
 
 
 NO_OPTIONS = ReadingOptions()
@@ -107,7 +141,7 @@ NO_OPTIONS = ReadingOptions()
 def _parse(given: dict[str, Any]) -> ReadingOptions:
     """Texts of the command line as ``load_dataset`` takes them."""
     reading = ReadingOptions((name, value) for name, value in given.items() if value is not None)
-    for name in ("columns", "drop", "categorical", "continuous", "normal_scores", "na"):
+    for name in ("columns", "drop", "categorical", "continuous", "normal_scores", "na", "static"):
         if name in reading:
             groups = [parse_group(group, flag(name)) for group in reading[name]]
             reading[name] = [column for group in groups for column in group]

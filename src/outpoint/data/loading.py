@@ -8,14 +8,26 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from outpoint.data import bundled
-from outpoint.data.building import build
+from outpoint.data.building import build, build_rows
 from outpoint.data.cells import DecimalMark
+from outpoint.data.columns import Column
 from outpoint.data.dataset import Dataset, Kind
 from outpoint.data.interventions import Entry
+from outpoint.data.problems import ColumnProblem
 from outpoint.data.reading import Names, Reading, Treatment
-from outpoint.data.sources import Data, source_of_dataset, source_of_file, source_of_memory
+from outpoint.data.sources import (
+    Data,
+    Source,
+    source_of_dataset,
+    source_of_file,
+    source_of_memory,
+)
 from outpoint.errors import DataError, OptionError
 from outpoint.naming import named
 
@@ -134,17 +146,52 @@ def load_dataset(
     if isinstance(data, Dataset):
         return _reread(data, reading, entries)
     if isinstance(data, (str, os.PathLike)):
-        path = os.path.expanduser(os.fsdecode(data))
-        if not os.path.exists(path):
-            raise DataError(_no_file_message(path))
-        found = build(source_of_file(Path(path), reading), reading, given, entries)
-        return replace(found, path=path)
+        source, path = _source_of(data, reading)
+        return replace(build(source, reading, given, entries), path=path)
     if separator is not None or decimal is not None:
         raise OptionError(
             f"{named('separator')} and {named('decimal')} apply to files only; leave them out for "
             "data in memory."
         )
     return build(source_of_memory(data, reading.words), reading, given, entries)
+
+
+def load_rows(
+    data: Data, apart: Names, *, interventions: str | Iterable[Entry] | None = None, **options: Any
+) -> tuple[Dataset, npt.NDArray[np.int64], dict[str, Column]]:
+    """Data without some columns, which rows of the file they are, and these columns.
+
+    The columns ``apart`` have all rows of the file, and their cells as levels unless they are
+    numbers.
+    """
+    column = interventions if isinstance(interventions, str) else None
+    reading = Reading(interventions=column, **options)
+    source, path = _source_of(data, reading)
+    Reading._require_known("columns", apart, source.names)
+    entries = None if column is not None else interventions
+    given = reading.given() if entries is None else None
+    reading = replace(reading, drop=(*reading.drop, *apart))
+    found, rows = build_rows(source, reading, given, entries)
+    made = {name: source.make(source.names.index(name), "categorical") for name in apart}
+    for name, one in made.items():
+        if isinstance(one, ColumnProblem):
+            raise DataError(f"Column {name!r} cannot be read: give numbers or texts.")
+    known = {name: one for name, one in made.items() if isinstance(one, Column)}
+    return replace(found, path=path), rows, known
+
+
+def _source_of(data: Data, reading: Reading) -> tuple[Source, str | None]:
+    """Where the columns come from, and the path of the file if it is one."""
+    if isinstance(data, str) and data in bundled.available() and not os.path.isfile(data):
+        return source_of_dataset(bundled.load(data)), data
+    if isinstance(data, Dataset):
+        return source_of_dataset(data), data.path
+    if isinstance(data, (str, os.PathLike)):
+        path = os.path.expanduser(os.fsdecode(data))
+        if not os.path.exists(path):
+            raise DataError(_no_file_message(path))
+        return source_of_file(Path(path), reading), path
+    return source_of_memory(data, reading.words), None
 
 
 def _reread(data: Dataset, reading: Reading, entries: Iterable[Entry] | None) -> Dataset:
@@ -161,7 +208,7 @@ def _reread(data: Dataset, reading: Reading, entries: Iterable[Entry] | None) ->
     # options on top of others, or of changes in Python, cannot be written as one call
     written = given if data.reading == {} and entries is None else None
     built = build(source_of_dataset(data), reading, written, entries)
-    return replace(built, path=data.path)
+    return replace(built, path=data.path, slices=data.slices)
 
 
 def _changes_kinds(data: Dataset, reading: Reading) -> bool:

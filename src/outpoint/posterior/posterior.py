@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ from outpoint.posterior.feature_parser import parse_feature
 from outpoint.posterior.features import Adjacent, Edge, Feature, FeatureFunction, Not
 from outpoint.posterior.frames import name_draws, name_matrix, rank_pairs
 from outpoint.posterior.info import RunInfo
+from outpoint.posterior.series import SeriesAnswers
 from outpoint.posterior.summaries import (
     average_blankets,
     average_cpdags,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 N_EDGES_IN_NOTEBOOK = 10
 
 
-class Posterior(ABC):
+class Posterior(SeriesAnswers):
     """The posterior over DAGs.
 
     Tables are indexed [parent, child] by column names. ``info`` tells the origin of the result;
