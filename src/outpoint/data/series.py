@@ -92,7 +92,7 @@ class _Order:
     rows: Integers
     subject: Integers
     time: Floats
-    labels: tuple[str, ...] | None
+    is_panel: bool
 
     @classmethod
     def of(cls, numbers: Integers, time: Column | None, subject: Column | None) -> "_Order":
@@ -110,7 +110,7 @@ class _Order:
             whose = whose_by_number
         when = numbers.astype(np.float64) if time is None else _times(time)[numbers]
         rows = np.lexsort((when, whose))
-        found = cls(rows, whose[rows], when[rows], None if subject is None else subject.levels)
+        found = cls(rows, whose[rows], when[rows], subject is not None)
         if time is not None:
             found._refuse_repeated(time, subject, numbers)
         return found
@@ -167,7 +167,7 @@ class _Order:
         size = "slices" if lags == 1 else f"{lags + 1} slices"
         words = f"{count_of(len(last), what)} of {size}"
         n_subjects, n_used = (len(np.unique(own)) for own in (self.subject, self.subject[last]))
-        if self.labels is not None:
+        if self.is_panel:
             words += f" from {count_of(n_used, 'subject')}"
         left_out = [f"{count_of(n_gaps, 'gap')} skipped"] if n_gaps else []
         if n_used < n_subjects:
