@@ -56,6 +56,9 @@ MOST_SUMMARY = 1 << 26
 SMALLEST_KEPT = 1e-12
 """Parent sets of an exact posterior that are less probable are not stored."""
 
+SMALLEST_OF_PARTS = 1e-9
+"""The same for one that was computed by parts, where there can be millions of sets."""
+
 
 @dataclass(frozen=True)
 class StoredSolution(DenseParentSets, StoredDraws):
@@ -255,7 +258,7 @@ def _exact_parts(posterior: ExactPosterior) -> Parts:
         }
     else:
         kind, fields = "parts", PARTS_FIELDS
-        values = parts_arrays(solution, SMALLEST_KEPT)
+        values = parts_arrays(solution, SMALLEST_OF_PARTS)
     values |= {"dags": dags.astype(np.uint8), "log_scores": log_scores}
     numbers = {
         "log_evidence": solution.log_evidence,
