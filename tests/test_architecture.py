@@ -26,6 +26,7 @@ RANK = {
     "writing": 0.1,
     "processors": 0.25,
     "clock": 0.25,
+    "streams": 0,
     "kernels": 0.5,
     "showing": 0.6,
     "graphs": 1,
@@ -58,7 +59,7 @@ ENGINES = ("exact", "mcmc", "search")
 LOADED_LATE = {("posterior", "report")}
 """A posterior can be asked for its report, which is loaded when that happens."""
 
-MAX_LINES = 500
+MAX_LINES = 700
 
 
 def part_of(path: Path) -> str:

@@ -169,10 +169,11 @@ def learn(
         between them means something.
     n_candidates, candidates
         Beyond 20 variables sums over parent sets are tabulated for so many candidate parents of
-        each node (10 by default; up to 20 variables all nodes are), found by searches and pilot
-        chains, or beginning with a list for each variable. Sets outside the candidates are sampled
-        as well, within the limit that ``max_parents`` describes: up to the sizes that are all
-        scored, the choice affects how fast chains mix, not what they sample.
+        each node (by default 10, and as many as it uses for a node that uses more; up to 20
+        variables all nodes are), found by searches and pilot chains, or beginning with a list for
+        each variable. Sets outside the candidates are sampled as well, within the limit that
+        ``max_parents`` describes: up to the sizes that are all scored, the choice affects how fast
+        chains mix, not what they sample. Beyond, ``Posterior.missing_mass`` tells what it costs.
     search_effort, pilots
         How much of the usual searching is done to find candidates and starts, and how many pilot
         chains try them, one after the other (at most 5; below 1, a shorter one). All of it by

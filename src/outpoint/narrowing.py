@@ -1,14 +1,17 @@
 """Which candidate parents to sample with, beyond the sizes where all nodes can be candidates.
 
 Chains draw from all parent sets of the table, those that leave the candidates too, but they mix
-well only if these are rare. (Of sets that are too large to be all scored one by one, the table has
-those with at most one member outside; see :mod:`outpoint.tables.outside`.) Candidates therefore
-come from the best DAGs of independent searches over all sets, filled up by the scores, and are then
-put to the test: short pilot chains show which edges from outside are used, and these become
-candidates, too, until nothing worth it is left outside. From then on the choice is frozen.
+well only if these are rare; and of sets that are too large to be all scored one by one, the table
+has only those with at most one member outside (see :mod:`outpoint.tables.outside`). Candidates
+therefore come from the best DAGs of independent searches over all sets, filled up by the scores,
+and are then put to the test: short pilot chains show which edges from outside are used, and a look
+around their draws which would be if the table had larger sets with two members outside (see
+:mod:`outpoint.tables.missing`). These become candidates, too, until nothing worth it is left
+outside: a node of which larger sets would be missing gets as many as it uses, if there is room.
+From then on the choice is frozen.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
@@ -28,15 +31,18 @@ from outpoint.runs import CANDIDATES, EFFORT, HOTTEST, START, STARTS, Progress, 
 from outpoint.runs.record import record_chain
 from outpoint.search import default_steps, search_dags
 from outpoint.search.winners import Winners, list_winners
+from outpoint.streams import named_seed
 from outpoint.tables import ScoreTable
 from outpoint.tables.build import (
     Families,
+    affordable_candidates,
     assemble_table,
     check_n_candidates,
     default_candidates,
     score_families,
 )
 from outpoint.tables.candidates import Candidates, choose_candidates
+from outpoint.tables.missing import Missing, estimate_missing
 from outpoint.tables.outside import OwnSets
 from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import view_table
@@ -64,6 +70,12 @@ MOST_ROUNDS = MOST_PILOTS
 WORTH_IT = 0.02
 """Probability from which on the parent in an edge that pilots use should be a candidate."""
 
+WORTH_WIDENING = 0.002
+"""Mass of sets that the table lacks from which on a node gets more candidates."""
+
+WIDER = 2
+"""So many more at least."""
+
 TURNED = 0.1
 """What the use of an edge counts for the candidate that would turn it around."""
 
@@ -79,12 +91,14 @@ class Narrowed(NamedTuple):
 
     ``starts`` are good DAGs for replicas to begin at, found independently, the best one first;
     ``start`` is where the first chain of a run that is continued began: it needs no ``best``.
-    ``effort`` are the share of the usual searching and the number of pilots.
+    ``lacking`` tells from draws what the table lacks; ``effort`` are the share of the usual
+    searching and the number of pilots.
     """
 
     table: ScoreTable
     best: Adjacency
     hottest: float
+    lacking: Callable[[Codes], Missing]
     starts: Codes | None = None
     start: Codes | None = None
     effort: tuple[float, float] = USUAL_EFFORT
@@ -101,7 +115,9 @@ def narrow(
     report: ProgressCallback = lambda progress: None,
     pace: Pace | None = None,
 ) -> tuple[Narrowed, Families]:
-    """Choose candidates, ``n_candidates`` for each node, beginning with ``given`` if there are any.
+    """Choose candidates for each node, beginning with ``given`` if there are any.
+
+    Each gets ``n_candidates``, or, if there is no such number, as many as it uses.
 
     What a run that is continued has chosen when it began is taken from ``saved``: a search or a
     pilot need not end in the same place on another machine. ``families`` may have been scored
@@ -111,6 +127,7 @@ def narrow(
     pace = pace or Pace()
     n = model.data.n_nodes
     lists = None if given is None else _check_given(model.data.names, given)
+    is_fixed = n_candidates is not None or lists is not None
     n_candidates = _check_number(model, n_candidates, lists)
     is_complete = n_candidates == n - 1
     if families is None or not families.are_for(n, model.max_parents, is_complete=is_complete):
@@ -122,48 +139,76 @@ def narrow(
             pool=pool,
         )
     stage = _Stage(model, families, n_candidates)
-    if saved and saved.get(CANDIDATES, families.scores).shape == (n, n_candidates):
-        table = stage.assemble(saved[CANDIDATES].copy())
+    known = saved.get(CANDIDATES) if saved else None
+    if known is not None and saved and (known.shape[1] == n_candidates or not is_fixed):
+        table = stage.assemble(known.copy())
         starts = saved[STARTS] if len(saved[STARTS]) else None
         chosen = Narrowed(
-            table,
-            model.prior.required,
-            float(saved[HOTTEST][0]),
-            starts,
-            saved[START],
-            tuple(saved[EFFORT].tolist()),
+            table=table,
+            best=model.prior.required,
+            hottest=float(saved[HOTTEST][0]),
+            lacking=stage.lacking(table),
+            starts=starts,
+            start=saved[START],
+            effort=tuple(saved[EFFORT].tolist()),
         )
         return chosen, families
     candidates = stage.choose() if lists is None else lists
     table = stage.assemble(candidates, only_winners=not is_complete)
     report(Progress("searching for good DAGs", 0.0))
     required, winners = model.prior.required, list_winners(table)
-    n_steps = _search_steps(table, winners, model, seed, pace)
-    searched, powers = _search(table, winners, required, seed, SEARCH_RUNS, n_steps)
+    of_search = named_seed(seed, "search")
+    n_steps = _search_steps(table, winners, model, of_search, pace)
+    searched, powers = _search(table, winners, required, of_search, SEARCH_RUNS, n_steps)
     if table.is_complete:
-        return Narrowed(table, searched[0], 0.0, effort=pace.effort), families
-    quick, _ = _search(table, winners, required, seed + 1, QUICK_RUNS, n_steps // QUICKER, powers)
+        found = Narrowed(
+            table=table,
+            best=searched[0],
+            hottest=0.0,
+            lacking=stage.lacking(table),
+            effort=pace.effort,
+        )
+        return found, families
+    of_quick = named_seed(seed, "quick searches")
+    quick, _ = _search(table, winners, required, of_quick, QUICK_RUNS, n_steps // QUICKER, powers)
     near = np.mean([dag | dag.T for dag in searched + quick], axis=0)
     table = stage.assemble(stage.choose(near) if lists is None else lists)
     dags = searched[:1] + quick
     use = np.zeros_like(near)
-    pace.plan_pilots(PILOT_WARMUP + PILOT_STEPS, lambda: _try_pilot(table, dags, model, seed))
+    pace.plan_pilots(
+        PILOT_WARMUP + PILOT_STEPS,
+        lambda: _try_pilot(table, dags, model, named_seed(seed, "trial")),
+    )
     begun = pace.seconds
     for round_number in range(MOST_ROUNDS):
         report(Progress("trying candidate parents", round_number / MOST_ROUNDS))
-        pilot = _run_pilot(table, dags, model, seed + round_number, min(1.0, pace.pilots))
-        if pilot.outside.max() < WORTH_IT or round_number == MOST_ROUNDS - 1:
+        pilot = _run_pilot(
+            table, dags, model, named_seed(seed, "pilot", round_number), min(1.0, pace.pilots)
+        )
+        missing = stage.lacking(table)(pilot.codes)
+        outside = np.maximum(pilot.outside, missing.edges)
+        if outside.max() < WORTH_IT or round_number == MOST_ROUNDS - 1:
             break
         if not pace.allows_pilot(round_number + 1, pace.seconds - begun):
             break
         begun = pace.seconds
-        use = np.maximum(use, pilot.edges + TURNED * pilot.edges.T)
+        use = np.maximum(use, np.maximum(pilot.edges, missing.edges))
+        if not is_fixed:
+            stage.widen(use, missing.mass)
         kept = np.maximum(
             near, STAYING * spread_edges(np.ones(table.candidates.shape), table.candidates)
         )
-        table = stage.assemble(stage.choose(np.where(use >= WORTH_IT, 1.0 + use, kept)))
+        turned = np.where(TURNED * use.T >= WORTH_IT, 1.0 + TURNED * use.T, kept)
+        table = stage.assemble(stage.choose(np.where(use >= WORTH_IT, 2.0 + use, turned)))
     best = table.fitted(dags[0])
-    found = Narrowed(table, best, pilot.hottest, _codes(table, dags), effort=pace.effort)
+    found = Narrowed(
+        table=table,
+        best=best,
+        hottest=pilot.hottest,
+        lacking=stage.lacking(table),
+        starts=_codes(table, dags),
+        effort=pace.effort,
+    )
     return found, families
 
 
@@ -173,14 +218,27 @@ class _Stage:
     def __init__(self, model: Model, families: Families, n_candidates: int) -> None:
         self._model = model
         self._families = families
-        self._n_candidates = n_candidates
+        self._numbers = np.full(model.data.n_nodes, n_candidates)
         self._outside: dict[int, OwnSets] = {}
 
     def choose(self, preferred: NDArray[np.float64] | None = None) -> Candidates:
         """Candidates by the scores, those with a positive entry of ``preferred`` first."""
         return choose_candidates(
-            *self._families, self._n_candidates, self._model.prior.required, preferred
+            *self._families, self._numbers, self._model.prior.required, preferred
         )
+
+    def widen(self, use: NDArray[np.float64], missing: NDArray[np.float64]) -> None:
+        """Give nodes of which sets are missing as many candidates as use them [parent, child]."""
+        needed = np.maximum(self._numbers + WIDER, (use >= WORTH_IT).sum(axis=0))
+        wanted = np.where(missing >= WORTH_WIDENING, needed, self._numbers)
+        self._numbers = affordable_candidates(
+            wanted, self._model.max_parents, self._model.scorer.affordable
+        )
+
+    def lacking(self, table: ScoreTable) -> Callable[[Codes], Missing]:
+        """A function of draws on this table that tells what it lacks."""
+        model, scored = self._model, self._families.scored_parents
+        return lambda codes: estimate_missing(table, scored, model.scorer, model.prior, codes)
 
     def assemble(self, candidates: Candidates, *, only_winners: bool = False) -> ScoreTable:
         """The table over these candidates; for a search alone, ``only_winners`` may be enough."""
@@ -283,11 +341,15 @@ def _codes(table: ScoreTable, dags: list[Adjacency]) -> Codes:
 
 
 class _Pilot(NamedTuple):
-    """Edge probabilities [parent, child], all and from outside alone; where ladders may end."""
+    """Edge probabilities [parent, child], all and from outside alone; where ladders may end.
+
+    ``codes`` are the DAGs that were drawn, chain after chain.
+    """
 
     edges: NDArray[np.float64]
     outside: NDArray[np.float64]
     hottest: float
+    codes: Codes
 
 
 def _pilot_settings(
@@ -304,8 +366,8 @@ def _pilot_settings(
         n_chains=PILOT_CHAINS,
         seed=seed,
         n_warmup=n_warmup,
-        n_draws=SWEEP,
-        thin=n_steps,
+        n_draws=n_steps // SWEEP,
+        thin=SWEEP,
         edge_thin=SWEEP,
     )
 
@@ -337,6 +399,7 @@ def _run_pilot(
     inside = np.zeros((PILOT_CHAINS, *table.candidates.shape))
     outside = np.zeros((PILOT_CHAINS, n, n))
     hottest = np.zeros(PILOT_CHAINS)
+    codes = np.zeros((PILOT_CHAINS, n_steps // SWEEP, n), dtype=np.int32)
 
     def work(begin: int, end: int) -> None:
         for index in range(begin, end):
@@ -344,11 +407,15 @@ def _run_pilot(
             assert isinstance(chain, TemperedChain)
             chain.advance(n_warmup + n_steps)
             record = record_chain(chain, chain.take_draws())
-            inside[index], outside[index] = record.edges, record.outside_edges
+            inside[index] = record.edges
+            if record.outside_edges.size:
+                outside[index] = record.outside_edges
+            codes[index] = record.codes
             rungs = chain.ladder
             affordable = affordable_rung(measure_barrier(rungs.rejection, rungs.attempts))
             hottest[index] = rungs.power[max(1, affordable)]
 
     run_chunked(work, PILOT_CHAINS)
     edges = spread_edges(inside, table.candidates) + outside
-    return _Pilot(edges.max(axis=0), outside.max(axis=0), float(hottest.min()))
+    drawn = codes.reshape(-1, n)
+    return _Pilot(edges.max(axis=0), outside.max(axis=0), float(hottest.min()), drawn)

@@ -338,14 +338,17 @@ def sample_posterior(
         raise KeyboardInterrupt
     is_complete = ending.reason != "interrupted"
     can_repeat = is_complete and not any(record.is_cut for record in records)
+    kept = trimmed(records)
+    missing = narrowed.lacking(np.concatenate([record.codes for record in kept]))
     taken = options.as_taken(records[0].n_steps, n_warmup, narrowed.effort)
     return SampledPosterior(
         make_info(taken if can_repeat else {}),
         table.names,
         table.parent_sets,
-        trimmed(records),
+        kept,
         model=model,
         lost_mass=table.lost_mass,
+        missing_mass=missing.mass,
         is_complete=is_complete,
     )
 
@@ -428,7 +431,7 @@ def _weights(moves: Mapping[str, Any]) -> dict[str, float]:
 
 def _digest(view: TableView) -> NDArray[np.float64]:
     """Sums of the scores that hardly any other table shares."""
-    digest: NDArray[np.float64] = view.log_sums[:, -1].copy()
+    digest: NDArray[np.float64] = view.log_sums[view.mask_start[1:] - 1]
     return digest
 
 

@@ -128,7 +128,7 @@ def test_every_set_that_matters_is_summed_precisely(name):
     """Not only the evidence: h and g on both sides of every set, relative to themselves."""
     scores = PROBLEMS[name]()
     table = table_of(scores)
-    weights = sum_scores(table.dense, table.maxima)
+    weights = sum_scores(table.dense.matrix, table.maxima.matrix)
     scales = scale_by_best_orders(weights)
     before = sum_downward(weights, scales, lambda terms: None)
     after, _ = sum_upward(weights, scales, before, lambda terms: None)

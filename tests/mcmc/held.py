@@ -68,10 +68,17 @@ def table_over(
         families,
         problem.scorer,
         problem.prior,
-        np.array(candidates, dtype=np.int32),
+        padded_rows(candidates),
         problem.max_parents,
         is_pruned=is_pruned,
     )
+
+
+def padded_rows(candidates: Sequence[Sequence[int]]) -> NDArray[np.int32]:
+    """Lists of candidates as rows, short ones filled up with -1."""
+    width = max(map(len, candidates))
+    rows = [[*own, *[-1] * (width - len(own))] for own in candidates]
+    return np.array(rows, dtype=np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,10 +119,15 @@ class HeldTarget:
         ]
 
     def penalty(self, v: int, power: float) -> float:
-        """What outside sets of v lose at a power, by the formula at multiples of 1/16."""
+        """What outside sets of v lose at a power, by the formula at multiples of 1/16.
+
+        Nothing if there are none.
+        """
+        scores = [self.target.family[v, s] for s in self.sets(v, inside=False)]
+        if not scores:
+            return 0.0
 
         def exact(b: float) -> float:
-            scores = [self.target.family[v, s] for s in self.sets(v, inside=False)]
             return log_sum_exp(b * s for s in scores) - b * log_sum_exp(scores) + 2.0 * (1.0 - b)
 
         below, part = divmod(16 * power, 1.0)
@@ -258,6 +270,8 @@ def held_target(name: str) -> HeldTarget:
         return HeldTarget.of(random_scores(4, spread=1.0, seed=7), [[3], [0], [1], [0]])
     if name == "four, two":
         return HeldTarget.of(random_scores(4, spread=1.5, seed=8), [[1, 2], [0, 3], [0, 1], [1, 2]])
+    if name == "four, uneven":  # as many candidates as each happens to have
+        return HeldTarget.of(random_scores(4, spread=1.2, seed=10), [[1], [0, 2, 3], [0, 1], [2]])
     if name == "four, limited":  # at most two parents, some edges forbidden
         problem = random_scores(
             4, spread=1.0, seed=9, max_parents=2, forbidden=[("a", "b"), ("c", "a")]
@@ -267,7 +281,7 @@ def held_target(name: str) -> HeldTarget:
 
 
 SMALL = ("three", "three, mutual")
-ALL = (*SMALL, "four, one", "four, two", "four, limited")
+ALL = (*SMALL, "four, one", "four, two", "four, uneven", "four, limited")
 
 
 # Compiled steps
@@ -316,7 +330,7 @@ class Stepper:
 
     @classmethod
     def of(cls, problem: HeldTarget, seed: int) -> "Stepper":
-        trace = make_trace(problem.n, 0, len(problem.candidates[0]), with_outside=True)
+        trace = make_trace(problem.n, 0, problem.table.candidates.shape[1], with_outside=True)
         work = make_workspace(problem.target.view)
         return cls(problem, np.random.default_rng(seed), work, trace)
 

@@ -28,7 +28,7 @@ from outpoint.mcmc.partition import (
 )
 from outpoint.mcmc.partition_chain import _try_move
 from outpoint.mcmc.replicas import draw_partition, swap_replicas
-from outpoint.tables.view import TableView
+from outpoint.tables.view import TableView, inside_score
 from tests.mcmc.laws import MOVE_NAMES, Layers, levels, parent_sets, partitions
 
 MOVE_NUMBER = {name: MOVES.index(name) for name in MOVE_NAMES}
@@ -292,7 +292,7 @@ def set_code(view: TableView, child: int, parents: Iterable[int]) -> int:
 
 def candidate_masks(view: TableView, dag: int) -> NDArray[np.int64]:
     """The code of each node's parents; a mask of its candidates where there is nothing outside."""
-    n = view.dense.shape[0]
+    n = len(view.candidates)
     return np.array([set_code(view, v, s) for v, s in enumerate(parent_sets(n)[dag])])
 
 
@@ -327,7 +327,7 @@ def is_consistent(view, dag):
         mask = 0
         for i in range(dag.n_parents[v]):
             mask |= 1 << view.position[v, dag.parents[v, i]]
-        if mask != dag.code[v] or dag.log_score[v] != view.dense[v, mask]:
+        if mask != dag.code[v] or dag.log_score[v] != inside_score(view, v, mask):
             return False
     return True
 

@@ -412,9 +412,10 @@ def test_ladders_end_where_they_are_told_to(hottest):
 def test_the_best_dag_met_may_be_where_a_replica_begins():
     """Node 1 without parents, or with its best one: the start that is better is remembered."""
     starts = np.zeros((3, 5), dtype=np.int32)
-    ranked = np.argsort(ROUGH.dense[1, 1 << np.arange(4)])
+    dense = ROUGH.dense.reshape(5, -1)
+    ranked = np.argsort(dense[1, 1 << np.arange(4)])
     starts[0, 1], starts[2, 1] = 1 << ranked[0], 1 << ranked[-1]
-    log_scores = ROUGH.dense[:, 0].sum() - ROUGH.dense[1, 0] + ROUGH.dense[1, starts[:, 1]]
+    log_scores = dense[:, 0].sum() - dense[1, 0] + dense[1, starts[:, 1]]
     settings = settings_of(ROUGH, 100)
     for given, best in ((starts, int(np.argmax(log_scores))), (None, 1)):
         trace = make_chain(ROUGH, replace(settings, starts=given)).trace

@@ -14,6 +14,7 @@ from outpoint.mcmc.dag import make_dag
 from outpoint.mcmc.partition import copy_partition, make_partition
 from outpoint.mcmc.partition_chain import make_workspace, reverse_edges
 from outpoint.mcmc.trace import make_trace
+from outpoint.tables.view import empty_scores
 from tests.mcmc.laws import (
     Floats,
     Target,
@@ -174,6 +175,6 @@ def test_layers_and_descendants_of_all_dags(n):
 def test_nothing_to_reverse():
     view = target("random", 3).view
     dag, codes = make_dag(3, 2), np.empty(10, dtype=np.int64)
-    dag.log_score[:] = view.dense[:, 0]
+    dag.log_score[:] = empty_scores(view)
     assert draw_reversals(view, dag, np.random.default_rng(1), codes)
     assert not codes.any()

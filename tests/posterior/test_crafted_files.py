@@ -104,7 +104,15 @@ def many_names(file: h5py.File) -> None:
     n = 9000
     put_text(file, "names", json.dumps([f"v{i}" for i in range(n)]))
     told("kinds", [])(file)
-    for name in ("codes", "best_code", "start_code", "edges", "edge_batches", "candidates"):
+    for name in (
+        "codes",
+        "best_code",
+        "start_code",
+        "edges",
+        "edge_batches",
+        "candidates",
+        "missing_mass",
+    ):
         old = np.array(file[name])
         axis = old.ndim - (2 if name in ("edges", "edge_batches", "candidates") else 1)
         shape = [n if i == axis else size for i, size in enumerate(old.shape)]
@@ -243,6 +251,11 @@ CRAFTED: dict[str, tuple[str, Callable[[h5py.File], None], str]] = {
     "evidence NaN": ("exact", attribute("log_evidence", np.nan), "'log_evidence' is out of range"),
     "evidence below the best": ("exact", attribute("log_evidence", -1e9), "more than the evidence"),
     "lost mass": ("candidates", attribute("lost_mass", -np.inf), "'lost_mass' is out of range"),
+    "missing mass": (
+        "candidates",
+        values("missing_mass", 1.5, 2),
+        "'missing_mass' has values out of range",
+    ),
     "neither kind": ("exact", text("posterior", "guessed"), "no 'guessed' posterior"),
     "the other kind": ("mcmc", text("posterior", "exact"), "computed exactly"),
     "unknown sampler": ("mcmc", told("method", "magic"), "no sampler 'magic'"),

@@ -31,13 +31,18 @@ OUT_C, OUT_D = (0, 1, ~2, 0), (0, 1, 1, ~0)
 
 
 def from_codes(
-    *chains: Any, lost_mass: float = 0.0, n_batches: int = 32, max_parents: int = 3
+    *chains: Any,
+    lost_mass: float = 0.0,
+    missing_mass: Any = (0.0, 0.0, 0.0, 0.0),
+    n_batches: int = 32,
+    max_parents: int = 3,
 ) -> SampledPosterior:
     """A posterior whose chains consist of DAGs given by codes."""
     whole = op.learn(NOTHING, SCORE, "mcmc", steps=10, chains=1, seed=1)
     info = replace(whole.info, max_parents=max_parents)
     records = [record_of(np.array(codes, dtype=np.int32), n_batches) for codes in chains]
-    return SampledPosterior(info, NAMES, SETS, records, lost_mass=lost_mass)
+    missing = np.array(missing_mass, dtype=np.float64)
+    return SampledPosterior(info, NAMES, SETS, records, lost_mass=lost_mass, missing_mass=missing)
 
 
 def record_of(codes: np.ndarray, n_batches: int) -> ChainRecord:
@@ -126,15 +131,40 @@ def test_shares() -> None:
     assert shares.index.tolist() == list(NAMES)
     assert shares.tolist() == [0.0, 0.0, 0.5, 0.25]
     assert posterior.on_candidates == {
-        "per_node": 1,
+        "per_node": 1.0,
+        "fewest": 1,
+        "most": 1,
         "mean_outside_share": pytest.approx(0.75 / 4),
         "largest_outside_share": 0.5,
         "lost_mass": 2e-4,
+        "missing_mass": dict.fromkeys(NAMES, 0.0),
     }
     assert posterior.verdict.endswith(
         " No edge is excluded: parent sets outside the 1 candidates of each node are sampled, too; "
-        "those left out have at most 0.0002 of the posterior."
+        "those pruned have at most 0.0002 of the posterior, and those that were never admitted, by "
+        "an estimate from the draws, 0 for any variable."
     )
+
+
+def test_sets_that_were_never_admitted_are_told() -> None:
+    """Where they matter the run has not converged, and more candidates are not just faster."""
+    chains = shuffled(1, 32, 32, 64), shuffled(2, 32, 32, 64)
+    agreeing = from_codes(*chains, missing_mass=[0.0, 0.0, 0.01, 0.003])
+    assert agreeing.converged == from_codes(*chains).converged
+    assert "by an estimate from the draws, 0.01 for any variable" in agreeing.verdict
+    lacking = from_codes(*chains, missing_mass=[0.0, 0.02, 0.3, 0.0])
+    assert not lacking.converged
+    assert "not converged" in lacking.verdict
+    assert (
+        "parent sets that were never admitted have a part of the posterior that matters, of "
+        "c (about 30%), b (about 2%): more candidates (n_candidates) would change the answer."
+    ) in lacking.verdict
+    assert lacking.missing_mass.to_dict() == {"a": 0.0, "b": 0.02, "c": 0.3, "d": 0.0}
+
+
+def test_more_candidates_are_not_called_faster_where_they_change_the_answer() -> None:
+    chains = [OUT_C, OUT_C, AB, OUT_C] * 8, [OUT_C, OUT_C, OUT_D, OUT_D] * 8
+    assert "would be faster" not in from_codes(*chains, missing_mass=[0, 0, 0.2, 0]).verdict
 
 
 def test_poor_candidates_are_named() -> None:

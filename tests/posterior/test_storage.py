@@ -412,7 +412,7 @@ def test_other_formats_and_missing_parts(
 ) -> None:
     dataset = dataset_of(content)
     assert refusal_or_none(sealed(dataset), tmp_path) is None, "the forgery is good as such"
-    for number in (storage.FORMAT - 1, storage.FORMAT + 1):
+    for number in (storage.READABLE[0] - 1, storage.FORMAT + 1):
         other = dataset.assign_attrs(format=np.int64(number))
         assert f"has format {number} of another version" in refusal(sealed(other), tmp_path)
     parts = (*storage.RECORD_FIELDS, "candidates", "outside_pairs", "outside_members", *TEXTS)
@@ -427,6 +427,31 @@ def test_other_formats_and_missing_parts(
     for info in ("[]", "{", json.dumps({"a": 1})):
         other = with_text(dataset, "info", info)
         assert "not a complete posterior" in refusal(sealed(other), tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["mcmc", "candidates"])
+def test_files_of_the_format_before(kind: str, tmp_path: Path) -> None:
+    """They do not tell what was never admitted, which is nothing where all sets are."""
+    posterior = make(kind)
+    assert isinstance(posterior, SampledPosterior)
+    posterior.save(tmp_path / "new.nc")
+    dataset = dataset_of((tmp_path / "new.nc").read_bytes()).drop_vars("missing_mass")
+    older = dataset.assign_attrs(format=np.int64(5)).drop_encoding()
+    (tmp_path / "old.nc").write_bytes(sealed(older))
+    loaded = op.load(tmp_path / "old.nc")
+    assert isinstance(loaded, SampledPosterior)
+    assert loaded.edge_probabilities.equals(posterior.edge_probabilities)
+    if kind == "mcmc":
+        assert loaded.missing_mass is not None
+        assert not loaded.missing_mass.any()
+        assert loaded.verdict == posterior.verdict
+    else:
+        assert loaded.missing_mass is None
+        assert "those that were never admitted nothing is known" in loaded.verdict
+        assert loaded.on_candidates is not None
+        assert loaded.on_candidates["missing_mass"] is None
+    loaded.save(tmp_path / "again.nc")
+    assert op.load(tmp_path / "again.nc").verdict == loaded.verdict
 
 
 def refusal_or_none(content: bytes, place: Path) -> str | None:

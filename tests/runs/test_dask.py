@@ -387,7 +387,7 @@ def test_tables(kind: str, cluster: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     alone = build_table(data.names, scorer, prior, max_parents=limit)
     with dask_executor(cluster.scheduler_address) as pool:
         spread = build_table(data.names, scorer, prior, max_parents=limit, pool=pool)
-    np.testing.assert_array_equal(alone.dense, spread.dense)
+    np.testing.assert_array_equal(alone.dense.values, spread.dense.values)
     np.testing.assert_array_equal(alone.candidates, spread.candidates)
     for one, other in zip(alone.ranked, spread.ranked, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -101,4 +101,4 @@ def test_maxima_over_sets_that_contain_a_candidate() -> None:
                 low = rest & ((1 << i) - 1)
                 wide = low | (rest >> i) << (i + 1)
                 within = [m for m in range(16) if m >> i & 1 and not m & ~(wide | 1 << i)]
-                assert found[v, i, rest] == dense[v, within].max()
+                assert found[v, 8 * i + rest] == dense[v, within].max()

@@ -98,7 +98,7 @@ def test_annealing_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_search_without_admissible_dag_says_so() -> None:
     known = random_table(4, 3, seed=1)
-    nothing = known.table.dense.copy()
+    nothing = known.table.dense.matrix.copy()
     nothing[2] = -np.inf
     table = type(known.table)(
         known.table.names, 3, known.table.candidates, nothing, known.table.outside, 3

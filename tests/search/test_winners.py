@@ -110,7 +110,7 @@ def test_a_node_that_joins_or_leaves_changes_the_best_score_as_a_listing_says(na
                     for code in (mask, mask ^ 1 << slot)
                 )
                 inside = [
-                    winners.maxima[child, sum(winners.bit[child, list(nodes)])]
+                    known.table.maxima[child, sum(winners.bit[child, list(nodes)])]
                     for nodes in (before, after)
                 ]
                 found = look_up(

@@ -311,10 +311,10 @@ def test_nothing_in_a_table_can_be_changed(n_candidates: int | None) -> None:
     table = random_table(6, 3, n_candidates).table
     arrays = {
         "candidates": table.candidates,
-        "dense": table.dense,
-        "log_sums": table.log_sums,
-        "maxima": table.maxima,
-        "omega": table.omega,
+        "dense": table.dense.values,
+        "log_sums": table.log_sums.values,
+        "maxima": table.maxima.values,
+        "omega": table.omega.values,
         **{f"ranked.{k}": v for k, v in table.ranked._asdict().items()},
         **{f"outside.{k}": v for k, v in table.outside._asdict().items()},
     }

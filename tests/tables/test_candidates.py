@@ -204,7 +204,7 @@ def test_gains_are_only_asked_of_sets_that_were_scored(max_parents):
 def test_all_arrays_are_counted(n_candidates, max_parents):
     table = random_table(10, max_parents, n_candidates, seed=1).table
     view = view_table(table)
-    n_bytes = subset_maxima(table.dense).nbytes
+    n_bytes = subset_maxima(table.dense).values.nbytes
     for name, part in view._asdict().items():
         if name != "outside":
             n_bytes += part.nbytes if isinstance(part, np.ndarray) else sum(a.nbytes for a in part)

@@ -111,8 +111,10 @@ def learn(
         int | None,
         typer.Option(
             metavar="NUMBER",
-            help="Candidate parents of each variable (default: all up to 20 variables, 10 beyond); "
-            "other parents are sampled too, but more slowly.",
+            help="Candidate parents of each variable (default: all up to 20 variables; beyond, 10, "
+            "or as many as it uses); other parents are sampled too, but more slowly. Large sets "
+            "with two or more other parents may not be: missing_mass in summary.json estimates "
+            "their share of the posterior, and the verdict says where it matters.",
             rich_help_panel=SAMPLING,
         ),
     ] = None,

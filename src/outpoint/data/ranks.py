@@ -2,6 +2,8 @@
 
 The value with rank r of n becomes the quantile r / (n + 1) of the standard normal distribution
 (van der Waerden); equal values share the mean of their ranks.
+
+Formulas: docs/math.md#normal-scores.
 """
 
 import numpy as np

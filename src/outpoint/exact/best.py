@@ -38,7 +38,7 @@ def best_on_sets(table: ScoreTable) -> Floats:
     """The log score of the best DAG on every set of nodes, by bit mask."""
     best = np.full(1 << table.n_nodes, -np.inf)
     best[0] = 0.0
-    _fill_best(table.maxima, best)
+    _fill_best(table.maxima.matrix, best)
     return best
 
 

@@ -1,7 +1,7 @@
 """h(U), the weight of all DAGs on the nodes U alone, by inclusion and exclusion of their sinks.
 
-``h(B + S) += (-1)^(|S|+1) h(B) prod_{i in S} w_i(B)``, B from small to large (MATH section 6). The
-last, h(V), is the evidence.
+``h(B + S) += (-1)^(|S|+1) h(B) prod_{i in S} w_i(B)``, B from small to large. The
+last, h(V), is the evidence. Formulas: docs/math.md#the-exact-posterior.
 """
 
 import numpy as np

@@ -2,8 +2,9 @@
 
 With the nodes P placed, T the last layer and U the rest, the next layer is R with weight
 ``a[U - R] * prod_{i in R} tau_i(P, T)``, where ``a`` is the inclusion-exclusion table of U given
-P (MATH section 6); the first layer has no parents. There is no chain: draws are independent.
-All draws go forward together, and those that have the same P and T share one table of weights.
+P; the first layer has no parents. Formulas: docs/math.md#exact-draws. There is no chain: draws are
+independent. All of them go forward together, and those that have the same P and T share one table
+of weights.
 
 The sums tau over the parent sets that meet T are differences of the sums w, exact to the rounding
 of w: a layer that is so improbable that this shows is not drawn in practice.

@@ -70,7 +70,7 @@ class ExactSolution(DenseParentSets):
         done: Callable[[int], None] | None = None,
     ) -> Booleans:
         """Independent draws from the posterior, as adjacency matrices (draw, parent, child)."""
-        return sample_dags(self.table.dense, self._weights, self._after, n_draws, rng, done)
+        return sample_dags(self.table.dense.matrix, self._weights, self._after, n_draws, rng, done)
 
     def draw(self, n_draws: int, seed: int) -> tuple[Booleans, Floats]:
         """Independent draws and their log scores; the same seed gives the same draws."""
@@ -86,7 +86,7 @@ def solve(table: ScoreTable, progress: FractionCallback | None = None) -> ExactS
     if not table.is_complete:
         raise OptionError("the exact engine needs a table in which all nodes are candidates.")
     advance = tell_fractions(3.0 * 3.0**table.n_nodes, progress)
-    weights = sum_scores(table.dense, table.maxima)
+    weights = sum_scores(table.dense.matrix, table.maxima.matrix)
     scales = scale_by_best_orders(weights)
     before = sum_downward(weights, scales, advance)
     log_evidence = before.log(-1)
@@ -95,7 +95,7 @@ def solve(table: ScoreTable, progress: FractionCallback | None = None) -> ExactS
     # A term of the second sum takes about twice as long.
     after, descents = sum_upward(weights, scales, before, lambda terms: advance(2.0 * terms))
     ancestors, descent_total = _ancestors(descents)
-    log_parent_sets, edges, parents_total = _parent_sets(table.dense, weights, descents)
+    log_parent_sets, edges, parents_total = _parent_sets(table.dense.matrix, weights, descents)
     discrepancy = max(
         abs(after.log(0) - log_evidence),
         float(np.abs(descent_total - 1).max()),
@@ -122,7 +122,7 @@ def solve(table: ScoreTable, progress: FractionCallback | None = None) -> ExactS
 
 def log_sum_of_dags(table: ScoreTable) -> float:
     """Log of the sum of the weights of all DAGs of a complete table, and nothing else."""
-    weights = sum_scores(table.dense, table.maxima)
+    weights = sum_scores(table.dense.matrix, table.maxima.matrix)
     return sum_downward(weights, scale_by_best_orders(weights), lambda _: None).log(-1)
 
 

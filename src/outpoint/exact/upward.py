@@ -1,10 +1,10 @@
 """g(U), the weight of the nodes U when all others are available to them as parents.
 
 By the nodes P = V - U that are placed, and with the layer R placed next:
-``g(V - P) = sum_R (-1)^(|R|+1) g(V - P - R) prod_{i in R} w_i(P)`` (MATH section 6), P from large
+``g(V - P) = sum_R (-1)^(|R|+1) g(V - P - R) prod_{i in R} w_i(P)``, P from large
 to small. The last, P = {}, is the evidence again. The terms with v in R, all others being included
 or not as they like, sum to ``w_v(P) gamma_v(P)``, where gamma_v(P) is the weight of all nodes
-outside P and v given that they descend from v.
+outside P and v given that they descend from v. Formulas: docs/math.md#the-exact-posterior.
 """
 
 import numpy as np

@@ -18,6 +18,8 @@ the layer before it. The y nodes must then avoid having all their parents among 
 
 `after` is what an exact sampler needs (see `random`), and a_{n,k} = C(n,k) after(0, n-k) is the
 number of DAGs with k outpoints.
+
+Formulas: docs/math.md#counting-and-uniform-dags.
 """
 
 from __future__ import annotations

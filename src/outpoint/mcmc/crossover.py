@@ -11,6 +11,8 @@ posterior and w_b at the power.
 The nodes are those within some distance of a node that has other parents in the two DAGs, over
 nodes of the same kind, along the edges of both. After the exchange the same nodes differ and the
 same edges are there, so the way back is chosen with the same probability.
+
+Formulas: docs/math.md#exchange-of-parts.
 """
 
 from typing import NamedTuple

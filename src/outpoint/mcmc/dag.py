@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import inlined, kernel
-from outpoint.tables.view import TableView
+from outpoint.tables.view import TableView, inside_score
 
 EXCLUDED = np.int64(-(1 << 40))
 """Code of a parent set that is neither inside nor in the list of outside sets."""
@@ -40,11 +40,11 @@ def set_parents(view, dag, node, code):
     """Give ``node`` the parents with this code."""
     size = 0
     if code >= 0:
-        for i in range(view.candidates.shape[1]):
+        for i in range(view.n_candidates[node]):
             if code >> i & 1:
                 dag.parents[node, size] = view.candidates[node, i]
                 size += 1
-        dag.log_score[node] = view.dense[node, code]
+        dag.log_score[node] = inside_score(view, node, code)
     else:
         for k in range(view.outside.members.shape[1]):
             if view.outside.members[~code, k] >= 0:
@@ -101,7 +101,7 @@ def has_parent(dag, node, u):
 def code_score(view, node, code):
     """The score of ``node`` with the parents of this code."""
     if code >= 0:
-        return view.dense[node, code]
+        return inside_score(view, node, code)
     return -np.inf if code == EXCLUDED else view.outside.score[~code]
 
 

@@ -11,6 +11,8 @@ is a property of the path from the posterior to the hot end, whatever the powers
 there are enough: its barrier L. Equal rejection on all pairs is the best spacing, and about 2 L + 1
 replicas are the best number (Syed, Bouchard-Côté, Deligiannidis & Doucet, JRSS B 2022). An easy
 posterior has a low barrier and gets a short ladder.
+
+Formulas: docs/math.md#tempering.
 """
 
 from collections.abc import Iterator

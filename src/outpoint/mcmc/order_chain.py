@@ -3,6 +3,8 @@
 Each node's parents come from before it in the order. A DAG belongs to every order that is a linear
 extension of it, so DAGs with many extensions are visited too often: **the sample is biased**. It is
 here for comparison and as a start for the unbiased samplers.
+
+Formulas: docs/math.md#structure-and-order-mcmc.
 """
 
 from typing import NamedTuple
@@ -17,6 +19,7 @@ from outpoint.mcmc.moves import STILL, SWAP_ANY
 from outpoint.mcmc.sums import allowed_mask, is_open, log_sum_any, sample_any
 from outpoint.mcmc.trace import add_outside_set, next_edge_row, record_dag
 from outpoint.tables.logspace import EPSILON
+from outpoint.tables.view import inside_sum
 
 
 class OrderState(NamedTuple):
@@ -117,10 +120,10 @@ def _add_edges(view, chain, trace):
     row = next_edge_row(trace)
     for node in range(chain.order.size):
         allowed = allowed_mask(view, node, chain.position, chain.position[node])
-        inside = view.log_sums[node, allowed]
-        for i in range(view.candidates.shape[1]):
+        inside = inside_sum(view, node, allowed)
+        for i in range(view.n_candidates[node]):
             if allowed >> i & 1:
-                without = view.log_sums[node, allowed & ~(1 << i)]
+                without = inside_sum(view, node, allowed & ~(1 << i))
                 probability = np.exp(inside - chain.log_sum[node]) - np.exp(
                     without - chain.log_sum[node]
                 )

@@ -8,7 +8,7 @@ sets that v may have; their total is the log posterior weight of the partition.
 Beyond about 20 nodes not all parent sets fit into tables of sums. Those that do not are *held*, one
 at a time: ``held[v]`` is the place of an outside set that v has, or ``INSIDE``; then its sum is one
 over all inside sets. Summed over what can be held, the weights are those of the partitions over
-all parent sets, so nothing is left out (MATH section 11).
+all parent sets, so nothing is left out. Formulas: docs/math.md#held-outside-sets.
 """
 
 from typing import NamedTuple
@@ -140,10 +140,9 @@ def score_changed(view, old, state):
     Those are the nodes of another layer, with a candidate in another layer, or with another held
     set. A held set must fit, as those of a DAG do in its partition.
     """
-    n_candidates = view.candidates.shape[1]
     for node in range(state.layer.size):
         is_changed = state.held[node] != old.held[node] or state.layer[node] != old.layer[node]
-        for i in range(n_candidates if not is_changed else 0):
+        for i in range(view.n_candidates[node] if not is_changed else 0):
             u = view.candidates[node, i]
             is_changed |= state.layer[u] != old.layer[u]
         if is_changed:

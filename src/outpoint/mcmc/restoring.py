@@ -66,7 +66,7 @@ def check_tries(accepted: NDArray[np.int64], attempts: NDArray[np.int64]) -> Non
 def check_codes(view: TableView, codes: NDArray[Any]) -> None:
     """Parent sets (DAG, node) that exist, of graphs without cycles."""
     first, last = view.outside.start[:-1], view.outside.start[1:]
-    is_inside = (codes >= 0) & (codes < view.dense.shape[1])
+    is_inside = (codes >= 0) & (codes < 1 << view.n_candidates)
     is_outside = (~codes >= first) & (~codes < last) & (codes < 0)
     require((is_inside | is_outside).all(), "a parent set does not exist")
     require(_are_acyclic(view, codes.astype(np.int64), most_parents(view)), "a graph has a cycle")

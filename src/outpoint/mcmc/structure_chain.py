@@ -4,6 +4,8 @@ The neighbours of a DAG are itself, the DAGs with one edge less, with one edge m
 at most ``max_parents`` parents), and optionally those with one edge turned around. One of them is
 proposed uniformly; the ratio of the neighbourhood sizes enters the acceptance. Steps of the REV
 move can be mixed in.
+
+Formulas: docs/math.md#structure-and-order-mcmc.
 """
 
 from typing import NamedTuple

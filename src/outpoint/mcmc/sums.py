@@ -2,7 +2,7 @@
 
 *Inside* sets are subsets of a node's candidates, known by their masks; all other admissible sets
 are *outside* and known by their places in a list. One number tells both apart: the code of a set is
-its mask, or ``~place``, which is negative (MATH section 11).
+its mask, or ``~place``, which is negative. Formulas: docs/math.md#inside-and-outside-sets.
 
 Which nodes are allowed as parents is said by ``layer`` and ``level``: u is if ``layer[u] < level``.
 Samplers over DAGs use layer 0 for allowed and 1 for blocked nodes, and level 1.
@@ -11,8 +11,8 @@ Samplers over DAGs use layer 0 for allowed and 1 for blocked nodes, and level 1.
 import numpy as np
 
 from outpoint.kernels import inlined
-from outpoint.tables.bits import skip_bit
 from outpoint.tables.logspace import LOG_EPSILON, log_add
+from outpoint.tables.view import inside_score, inside_sum, sum_containing
 
 INSIDE = -1
 """Stands in ``held`` for a node whose parents are summed over the inside sets."""
@@ -22,7 +22,7 @@ INSIDE = -1
 def allowed_mask(view, node, layer, level):
     """Mask of a node's allowed candidates."""
     mask = np.int64(0)
-    for i in range(view.candidates.shape[1]):
+    for i in range(view.n_candidates[node]):
         mask |= np.int64(layer[view.candidates[node, i]] < level) << i
     return mask
 
@@ -31,7 +31,7 @@ def allowed_mask(view, node, layer, level):
 def previous_mask(view, node, layer, level):
     """Mask of a node's candidates in the layer before ``level``."""
     mask = np.int64(0)
-    for i in range(view.candidates.shape[1]):
+    for i in range(view.n_candidates[node]):
         mask |= np.int64(layer[view.candidates[node, i]] == level - 1) << i
     return mask
 
@@ -46,7 +46,7 @@ def log_meeting(view, node, allowed, previous):
     position = 0
     while previous >> position != 0:
         if previous >> position & 1:
-            total = log_add(total, view.omega[node, position, skip_bit(allowed, position)])
+            total = log_add(total, sum_containing(view, node, position, allowed))
             allowed ^= 1 << position
         position += 1
     return total
@@ -56,7 +56,7 @@ def log_meeting(view, node, allowed, previous):
 def log_inside(view, node, layer, level):
     """Log sum over the inside sets of ``node`` that meet the layer before ``level``."""
     if level == 0:
-        return view.dense[node, 0]
+        return inside_score(view, node, 0)
     allowed = allowed_mask(view, node, layer, level)
     return log_meeting(view, node, allowed, previous_mask(view, node, layer, level))
 
@@ -121,7 +121,7 @@ def add_outside(view, node, layer, level, member, total):
 @inlined
 def log_sum_any(view, node, layer, level):
     """Log sum over all allowed parent sets of ``node``."""
-    inside = view.log_sums[node, allowed_mask(view, node, layer, level)]
+    inside = inside_sum(view, node, allowed_mask(view, node, layer, level))
     return add_outside(view, node, layer, level, -1, inside)
 
 
@@ -131,7 +131,7 @@ def log_inside_with(view, node, member, layer, level):
     position = view.position[node, member]
     if position < 0:
         return -np.inf
-    return view.omega[node, position, skip_bit(allowed_mask(view, node, layer, level), position)]
+    return sum_containing(view, node, position, allowed_mask(view, node, layer, level))
 
 
 @inlined
@@ -153,7 +153,7 @@ def draw_inside(view, ranking, row, node, allowed, log_total, uniform):
         mask = np.int64(ranking.mask[i])
         if mask & ~allowed == 0:
             chosen = mask
-            uniform -= np.exp(view.dense[node, mask] - log_total)
+            uniform -= np.exp(inside_score(view, node, mask) - log_total)
             if uniform < 0.0:
                 break
     return chosen
@@ -191,9 +191,9 @@ def sample_within(view, node, allowed, previous, log_total, rng):
     row = -1
     within = allowed
     left = uniform
-    for position in range(view.candidates.shape[1]):
+    for position in range(view.n_candidates[node]):
         if previous >> position & 1:
-            part = np.exp(view.omega[node, position, skip_bit(allowed, position)] - log_total)
+            part = np.exp(sum_containing(view, node, position, allowed) - log_total)
             if part > 0.0:
                 row = node * view.candidates.shape[1] + position
                 within = allowed
@@ -210,7 +210,7 @@ def sample_any(view, node, layer, level, log_total, rng):
     """Draw an allowed parent set; ``log_total`` is ``log_sum_any``. Returns its code."""
     allowed = allowed_mask(view, node, layer, level)
     uniform = rng.random()
-    inside = np.exp(view.log_sums[node, allowed] - log_total)
+    inside = np.exp(inside_sum(view, node, allowed) - log_total)
     if uniform < inside or view.outside.score.size == 0:
         return draw_inside(view, view.ranked, node, node, allowed, log_total, uniform)
     return draw_outside(view, node, layer, level, -1, log_total, uniform - inside)
@@ -224,7 +224,7 @@ def draw_any(view, node, layer, level, rng):
     sum of those still ahead bounds what they can weigh.
     """
     allowed = allowed_mask(view, node, layer, level)
-    inside = view.log_sums[node, allowed]
+    inside = inside_sum(view, node, allowed)
     if inside == -np.inf:
         log_total = log_sum_any(view, node, layer, level)
         return sample_any(view, node, layer, level, log_total, rng)

@@ -14,6 +14,7 @@ from outpoint.kernels import inlined, kernel
 from outpoint.mcmc.dag import dag_score
 from outpoint.mcmc.moves import MOVES
 from outpoint.mcmc.sums import INSIDE, allowed_mask, log_meeting, previous_mask
+from outpoint.tables.parent_sets import count_candidates
 
 EDGE_ROWS = 512
 """Most batches of edge probabilities."""
@@ -86,8 +87,8 @@ def spread_edges(
     """Values [..., child, i-th candidate] as [..., parent, child]."""
     n = len(candidates)
     out = np.zeros((*by_candidate.shape[:-2], n, n))
-    for child in range(n):
-        out[..., candidates[child], child] = by_candidate[..., child, :]
+    for child, number in enumerate(count_candidates(candidates)):
+        out[..., candidates[child, :number], child] = by_candidate[..., child, :number]
     return out
 
 
@@ -142,7 +143,7 @@ def remember_best(trace, dag):
 
 @inlined
 def add_edges_given_partition(trace, view, state):
-    """Add P(u -> v | partition) for all edges: no noise from drawing a DAG (MATH section 5)."""
+    """Add P(u -> v | partition) for all edges: no noise from drawing a DAG."""
     row = next_edge_row(trace)
     for node in range(state.order.size):
         level = state.layer[node]
@@ -151,7 +152,7 @@ def add_edges_given_partition(trace, view, state):
         elif level > 0:
             allowed = allowed_mask(view, node, state.layer, level)
             previous = previous_mask(view, node, state.layer, level)
-            for i in range(view.candidates.shape[1]):
+            for i in range(view.n_candidates[node]):
                 if allowed >> i & 1:
                     bit = 1 << i
                     without = log_meeting(view, node, allowed & ~bit, previous & ~bit)

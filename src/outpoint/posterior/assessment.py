@@ -26,10 +26,10 @@ def assess_records(
 ) -> Assessment:
     """Judge the chains of a run; the last draws and batches that all of them have."""
     n_draws = min(record.n_draws for record in records)
-    children, places = np.indices(parent_sets.candidates.shape).reshape(2, -1)
+    children, places = np.nonzero(parent_sets.candidates >= 0)
     parents = parent_sets.candidates[children, places]
-    series = [last_batches([record.edge_batches for record in records])]
-    series[0] = series[0].reshape(*series[0].shape[:2], -1)
+    edge_batches = last_batches([record.edge_batches for record in records])
+    series = [edge_batches[:, :, children, places]]
     outer = outside_pairs(records)
     if len(outer):
         batches = last_batches([record.outside_batches for record in records])

@@ -19,7 +19,7 @@ from outpoint.errors import OutpointError, require
 from outpoint.graphs.validation import check_n_nodes, validate_names
 from outpoint.posterior.cycles import are_acyclic
 from outpoint.posterior.info import RunInfo
-from outpoint.tables.parent_sets import ParentSets, check_lists
+from outpoint.tables.parent_sets import ParentSets, check_lists, count_candidates
 
 MOST_TEXT = 10_000
 """Characters of a score with its settings."""
@@ -159,23 +159,23 @@ def check_parent_sets(sets: ParentSets) -> None:
 
 def check_codes(codes: Iterable[NDArray[np.int32]], sets: ParentSets) -> None:
     """Codes stand for parent sets, and the graphs that they make are acyclic."""
-    n_inside, n_outside = 1 << sets.candidates.shape[1], len(sets.members)
+    n_inside, n_outside = 1 << count_candidates(sets.candidates), len(sets.members)
     for own in codes:
         if own.size:
-            is_known = -n_outside <= own.min() and own.max() < n_inside
+            is_known = -n_outside <= own.min() and (own < n_inside).all()
             require(is_known, "a parent set does not exist")
             require(are_acyclic(own, sets), "a graph has a cycle")
 
 
 def check_outside_pairs(pairs: NDArray[np.int32], candidates: NDArray[np.int32]) -> None:
     """Edges that are counted apart are different ones, and not from candidates."""
-    n, n_candidates = candidates.shape
+    n = len(candidates)
     if not len(pairs):
         return
-    require(n_candidates < n - 1, "all nodes are candidates, but some are counted apart")
     require(pairs.min() >= 0 and pairs.max() < n, "an edge is none between the variables")
     taken = np.eye(n, dtype=np.bool_)
-    taken[candidates, np.arange(n)[:, None]] = True
+    children, places = np.nonzero(candidates >= 0)
+    taken[candidates[children, places], children] = True
     require(not taken[*pairs.T].any(), "an edge from a candidate is counted apart")
     require(len(np.unique(pairs @ [n, 1])) == len(pairs), "an edge is counted twice")
 

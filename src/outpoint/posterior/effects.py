@@ -19,6 +19,8 @@ continuous ones, through whatever lies between: a categorical variable has no un
 set higher by, and its levels are columns of the model.
 
 The effects are causal if the arrows are: if no common cause of two variables was left out.
+
+Formulas: docs/math.md#causal-effects.
 """
 
 from __future__ import annotations

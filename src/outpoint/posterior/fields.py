@@ -66,6 +66,9 @@ OUTSIDE_FIELDS = {
     "outside_pairs": _code("outside_edge", "end"),
     "outside_members": Field(("outside_set", "member"), "i2"),
 }
+MISSING_MASS = {"missing_mass": _probability("node")}
+"""What files have if it is known; those of earlier versions do not."""
+
 MADE = (
     ("chain", "outside_batch", "node", "node"),
     ("chain", "node", "node"),

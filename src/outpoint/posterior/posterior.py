@@ -32,6 +32,7 @@ from outpoint.posterior.summaries import (
     tabulate_cpdags,
     tabulate_dags,
 )
+from outpoint.streams import named_seed
 from outpoint.whole_numbers import checked_count
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class Posterior(SeriesAnswers):
         return None
 
     @property
-    def on_candidates(self) -> dict[str, float] | None:
+    def on_candidates(self) -> dict[str, Any] | None:
         """Facts about candidate parents; None where all nodes are candidates of each other."""
         return None
 
@@ -442,7 +443,7 @@ class Posterior(SeriesAnswers):
             raise OptionError(effects.NEEDS_GAUSSIAN)
         n_draws = self._n_effect_draws if n_draws is None else n_draws
         n_draws = checked_count(n_draws, "n_draws", 1)
-        rng = np.random.default_rng(self.info.seed if seed is None else seed)
+        rng = np.random.default_rng(named_seed(self.info.seed, "effects") if seed is None else seed)
         dags = self._some_dags(n_draws)
         return effects.sample_effects(dags, self.model, rng, level=level, units=units)
 

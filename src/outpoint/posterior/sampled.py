@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextvars import Context
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from outpoint.posterior.info import RunInfo
 from outpoint.posterior.posterior import Posterior
 from outpoint.processors import n_threads
 from outpoint.runs import ChainRecord
-from outpoint.tables.parent_sets import Codes, ParentSets
+from outpoint.tables.parent_sets import Codes, ParentSets, count_candidates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +40,9 @@ BLOCK = 512
 
 POOR_SHARE = 0.5
 """Share of draws with an outside set from which on the candidates of a node were poor."""
+
+MISSING_SHARE = 0.01
+"""Share of the posterior in sets of a node that were never admitted from which on it matters."""
 
 MAX_QUICK_NODES = 20
 """Up to so many nodes nobody needs to be told that the exact posterior can be had."""
@@ -67,12 +70,16 @@ class SampledPosterior(Posterior):
         model: GaussianModel | None = None,
         is_complete: bool = True,
         lost_mass: float = 0.0,
+        missing_mass: Floats | None = None,
     ) -> None:
         self.info = info
         self.names = names
         self.parent_sets = parent_sets
         self.candidates = parent_sets.candidates
         self.lost_mass = lost_mass
+        if missing_mass is None and not parent_sets.are_narrow:
+            missing_mass = np.zeros(len(names))
+        self._missing = missing_mass
         self.records = tuple(records)
         self.model = model
         self.is_complete = is_complete
@@ -136,7 +143,7 @@ class SampledPosterior(Posterior):
 
     @property
     def converged(self) -> bool:
-        """Whether several chains agree on everything, all moved, and the method is unbiased."""
+        """Whether chains agree on everything, all moved, and nothing that matters was left out."""
         return self.assessment.converged
 
     @property
@@ -155,7 +162,7 @@ class SampledPosterior(Posterior):
         """
         import pandas as pd
 
-        if self.candidates.shape[1] == len(self.names) - 1:
+        if not self.parent_sets.are_narrow:
             return None
         shares = np.mean(
             [(self._codes(record) < 0).mean(axis=0) for record in self.records], axis=0
@@ -163,16 +170,40 @@ class SampledPosterior(Posterior):
         return pd.Series(shares, index=list(self.names), name="outside_share")
 
     @property
-    def on_candidates(self) -> dict[str, float] | None:
-        """Candidates per node, shares of draws with outside sets, a bound on what was left out."""
+    def missing_mass(self) -> pd.Series | None:
+        """Share of the posterior in parent sets of each node that were never admitted, estimated.
+
+        Where sets are too many to be all scored, those with two or more members outside the
+        candidates are not sampled. The estimate looks at those that are one exchange or addition
+        away from the draws; 0 where all sets are admitted. None of a file of an earlier version,
+        which does not tell.
+        """
+        import pandas as pd
+
+        if self._missing is None:
+            return None
+        return pd.Series(self._missing, index=list(self.names), name="missing_mass")
+
+    @property
+    def on_candidates(self) -> dict[str, Any] | None:
+        """Candidates of nodes, shares of draws with outside sets, and what was left out.
+
+        ``lost_mass`` bounds what pruning has removed, ``missing_mass`` is estimated for each node
+        (None if it is not known).
+        """
         shares = self.outside_shares
         if shares is None:
             return None
+        numbers = count_candidates(self.candidates)
+        missing = self.missing_mass
         return {
-            "per_node": self.candidates.shape[1],
+            "per_node": float(numbers.mean()),
+            "fewest": int(numbers.min()),
+            "most": int(numbers.max()),
             "mean_outside_share": float(shares.mean()),
             "largest_outside_share": float(shares.max()),
             "lost_mass": self.lost_mass,
+            "missing_mass": None if missing is None else missing.to_dict(),
         }
 
     def _on_candidates(self) -> str:
@@ -180,16 +211,45 @@ class SampledPosterior(Posterior):
         shares = self.outside_shares
         if shares is None:
             return ""
+        numbers = count_candidates(self.candidates)
+        few, many = int(numbers.min()), int(numbers.max())
+        missing = self.missing_mass
         text = (
-            f" No edge is excluded: parent sets outside the {self.candidates.shape[1]} candidates "
-            f"of each node are sampled, too; those left out have at most {self.lost_mass:.1g} of "
-            "the posterior."
+            " No edge is excluded: parent sets outside the "
+            f"{few if few == many else f'{few} to {many}'} candidates of each node are sampled, "
+            f"too; those pruned have at most {self.lost_mass:.1g} of the posterior, "
         )
-        poor = shares[shares > POOR_SHARE].sort_values(ascending=False)
+        if missing is None:
+            text += "and of those that were never admitted nothing is known."
+        else:
+            text += (
+                "and those that were never admitted, by an estimate from the draws, "
+                f"{missing.max():.1g} for any variable."
+            )
+            shares = shares[missing <= MISSING_SHARE]
+        poor = shares[shares > POOR_SHARE]
         if len(poor):
-            named = ", ".join(f"{name} ({share:.0%})" for name, share in poor[:3].items())
-            text += f" The candidates were poor for {named}: more candidates would be faster."
+            worst = ", ".join(
+                f"{name} ({share:.0%})"
+                for name, share in poor.sort_values(ascending=False)[:3].items()
+            )
+            text += f" The candidates were poor for {worst}: more candidates would be faster."
         return text
+
+    def _on_missing(self) -> str:
+        """What the verdict says about sets that were never admitted, where they matter."""
+        if self.missing_mass is None:
+            return ""
+        missing = self.missing_mass.sort_values(ascending=False)
+        missing = missing[missing > MISSING_SHARE]
+        if missing.empty:
+            return ""
+        worst = ", ".join(f"{name} (about {share:.0%})" for name, share in missing[:3].items())
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        return (
+            "parent sets that were never admitted have a part of the posterior that matters, of "
+            f"{worst}{more}: more candidates ({named('n_candidates')}) would change the answer."
+        )
 
     @property
     def limit_shares(self) -> pd.Series:
@@ -229,7 +289,15 @@ class SampledPosterior(Posterior):
     @cached_property
     def assessment(self) -> Assessment:
         """The verdict in numbers: R-hat, effective draws, agreement between the chains."""
-        return assess_records(self.records, self.names, self.parent_sets, self.method)
+        found = assess_records(self.records, self.names, self.parent_sets, self.method)
+        missing = self._on_missing()
+        if not missing:
+            return found
+        if found.converged:
+            verdict = f"not converged, although the chains agree: {missing}"
+        else:
+            verdict = f"{found.verdict} And {missing}"
+        return replace(found, converged=False, verdict=verdict)
 
     @cached_property
     def _n_effective(self) -> float:
@@ -314,7 +382,7 @@ class SampledPosterior(Posterior):
         effective draws do not matter). ``attrs["round_trips"]`` has the round trips of each chain.
         """
         edges = self.assessment.edges
-        children, places = np.indices(self.candidates.shape).reshape(2, -1)
+        children, places = np.nonzero(self.candidates >= 0)
         parents = self.candidates[children, places]
         outer = outside_pairs(self.records)
         parents, children = np.append(parents, outer[:, 0]), np.append(children, outer[:, 1])

@@ -30,6 +30,7 @@ from outpoint.posterior.fields import (
     CANDIDATES,
     CODES,
     MADE,
+    MISSING_MASS,
     MODEL_FIELDS,
     OUTSIDE_FIELDS,
     PARTS_FIELDS,
@@ -47,7 +48,10 @@ from outpoint.runs import ChainRecord, RunDirectory
 from outpoint.tables.parent_sets import ParentSets, check_lists
 from outpoint.writing import replaced
 
-FORMAT = 5
+FORMAT = 6
+READABLE = (5, FORMAT)
+"""Formats that are read: in the first one all nodes have the same number of candidates."""
+
 KIND = "outpoint posterior"
 
 MOST_SUMMARY = 1 << 26
@@ -129,12 +133,12 @@ def load(path: str | Path) -> Posterior:
 def _check_format(content: Content, place: Path) -> None:
     try:
         number = content.number("format")
-        is_posterior = number != FORMAT or content.text("kind") == KIND
+        is_posterior = number not in READABLE or content.text("kind") == KIND
     except ValueError:
         is_posterior = False
     if not is_posterior:
         raise DataError(f"{place} is not a posterior of outpoint.")
-    if number != FORMAT:
+    if number not in READABLE:
         raise DataError(f"{place} has format {number} of another version of outpoint.")
 
 
@@ -170,6 +174,9 @@ def _sampled_parts(posterior: SampledPosterior) -> Parts:
     arrays["candidates"] = ("node", "candidate"), posterior.candidates
     arrays["outside_pairs"] = (("outside_edge", "end"), pairs.astype(np.int32))
     arrays["outside_members"] = (("outside_set", "member"), sets.members)
+    missing_mass = posterior.missing_mass
+    if missing_mass is not None:
+        arrays["missing_mass"] = (("node",), missing_mass.to_numpy())
     texts = {"posterior": "sampled", "moves": json.dumps(records[0].moves)}
     numbers = {"is_complete": int(posterior.is_complete), "lost_mass": posterior.lost_mass}
     return arrays, texts, numbers
@@ -192,14 +199,15 @@ def _sampled(info: RunInfo, names: tuple[str, ...], content: Content) -> Sampled
     content.sizes["move"] = len(moves)
     absent = [name for name in SINCE_BATCHES if name not in content]
     fields = {name: field for name, field in RECORD_FIELDS.items() if name not in absent}
+    if "missing_mass" in content:
+        fields |= MISSING_MASS
     arrays = content.read({**fields, **CANDIDATES, **OUTSIDE_FIELDS}, made=MADE)
     arrays |= {name: np.zeros((content.sizes["chain"], 0)) for name in absent}
     sets = ParentSets(arrays.pop("candidates"), arrays.pop("outside_members"))
-    pairs = arrays.pop("outside_pairs")
+    pairs, missing_mass = arrays.pop("outside_pairs"), arrays.pop("missing_mass", None)
     _check_records(arrays, pairs, sets, content.sizes)
-    is_narrow = sets.candidates.shape[1] < len(names) - 1
     for name in ("outside_batches", "outside_edges"):
-        arrays[name] = _spread(arrays[name], pairs, len(names) if is_narrow else 0)
+        arrays[name] = _spread(arrays[name], pairs, len(names) if sets.are_narrow else 0)
     records = []
     for chain in range(content.sizes["chain"]):
         values = {name: array[chain] for name, array in arrays.items()}
@@ -216,6 +224,7 @@ def _sampled(info: RunInfo, names: tuple[str, ...], content: Content) -> Sampled
         records,
         is_complete=bool(content.number("is_complete", 0, 1)),
         lost_mass=float(content.number("lost_mass", 0)),
+        missing_mass=missing_mass,
     )
 
 

@@ -97,7 +97,8 @@ def _describe_candidates(posterior: Posterior) -> str:
     if facts is None:
         return _describe_free_choice(posterior)
     return (
-        f"{facts['per_node']:.0f} for each variable; sets with others were sampled as well, in "
+        f"{_range(facts['fewest'], facts['most'])} for each variable; sets with others were "
+        "sampled as well, in "
         f"{facts['mean_outside_share']:.1%} of the draws of a variable "
         f"(at most {facts['largest_outside_share']:.1%})"
     )
@@ -112,6 +113,10 @@ def _describe_free_choice(posterior: Posterior) -> str:
     if info.score == "conditional-gaussian":
         words += "; none but categorical ones of a categorical one"
     return words
+
+
+def _range(least: int, most: int) -> str:
+    return str(least) if least == most else f"{least} to {most}"
 
 
 def list_tiles(posterior: Posterior) -> Facts:
@@ -192,7 +197,11 @@ def _list_chain_settings(posterior: SampledPosterior) -> Facts:
         ]
     if posterior.on_candidates is not None:
         lost = f"at most {posterior.lost_mass:.1g} of the posterior"
-        facts.append(("Parent sets left out", lost))
+        missing = posterior.missing_mass
+        never = "not known"
+        if missing is not None:
+            never = f"about {missing.max():.1g} of the posterior for any variable"
+        facts += [("Parent sets pruned", lost), ("Parent sets never admitted", never)]
     return facts
 
 

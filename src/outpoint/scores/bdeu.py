@@ -8,6 +8,8 @@ prod r_x cells, whoever the child is, the score is a difference of one function 
     F(X) = sum over configurations x of X of  lgamma(a + N_x) - lgamma(a),   a = e / prod r_x,
 
 to which only the configurations seen in the data contribute.
+
+Formulas: docs/math.md#bdeu.
 """
 
 from dataclasses import dataclass

@@ -9,6 +9,8 @@ The prior mean is 0 with one scale for all columns, so the score of raw columns 
 units and location: to it, a mean far from 0 is one huge outlier that all such columns share, and
 independent columns get edges. So columns are standardised first; ``standardize=False`` is the
 paper's setting.
+
+Formulas: docs/math.md#bge.
 """
 
 from dataclasses import dataclass

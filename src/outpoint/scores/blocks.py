@@ -21,6 +21,8 @@ levels vary less, so that the prior counts for more there.
 Contrasts are centred, as standardised columns are: to the prior mean 0, two rare levels would look
 like an outlier that both variables share. Levels that were never observed have no columns: nothing
 varies there, and the prior alone would speak against edges.
+
+Formulas: docs/math.md#blocks-of-columns.
 """
 
 from dataclasses import dataclass

@@ -11,6 +11,8 @@ F_d being that of :mod:`outpoint.scores.gaussian` from the rows of d. Both are d
 function of node sets, H(D + G) = BDeu's F(D) + sum over d of F_d(G), so that those equivalent DAGs
 that have no edge from a continuous to a categorical variable score the same; such edges score -inf.
 Continuous data alone give BGe, categorical ones BDeu.
+
+Formulas: docs/math.md#conditional-gaussian.
 """
 
 from concurrent.futures import Executor

@@ -9,6 +9,8 @@ rows, such as units, levels and priors, is settled before: on all of them.
 A score that is the same for Markov equivalent DAGs remains so for those that have, after cutting
 the edges into each set of targets, the same skeleton and v-structures (``graphs.targets``): a
 covered edge may be turned if its ends were always set together, and then they share their rows.
+
+Formulas: docs/math.md#interventions.
 """
 
 from collections.abc import Callable, Sequence

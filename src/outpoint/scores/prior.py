@@ -3,6 +3,8 @@
 The weight of a parent set S of child v is ``size_log_weight[|S|] + sum of edge_log_weight[u, v]``
 over u in S, and -inf if S misses a required parent. Priors are used as given, not normalised over
 DAGs: under the uniform prior every DAG has weight 1.
+
+Formulas: docs/math.md#priors-and-background-knowledge.
 """
 
 from collections.abc import Iterable, Sequence

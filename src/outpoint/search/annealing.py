@@ -8,6 +8,8 @@ powers rise by equal factors, and a greedy climb follows. Last comes a drift: st
 high that only places which score the same, or better, are drawn. A DAG has many orders, and
 equivalent DAGs have others; from some of them a better DAG is one step away. All runs share the
 schedule, so they are independent repetitions of one experiment, as the bound on missed DAGs needs.
+
+Formulas: docs/math.md#search.
 """
 
 from collections.abc import Callable

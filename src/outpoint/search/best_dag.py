@@ -29,7 +29,7 @@ def _best_parents(
     table: ScoreTable, winners: Winners, child: int, before: Booleans
 ) -> tuple[list[int], float]:
     """The best parents among the nodes ``before`` (a boolean per node), and their score."""
-    candidates = table.candidates[child]
+    candidates = table.candidates_of(child)
     allowed = int(before[candidates] @ (1 << np.arange(len(candidates))))
     best = float(table.maxima[child, allowed])
     for i in range(winners.start[child], winners.start[child + 1]):

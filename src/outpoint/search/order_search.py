@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 
 from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.search.annealing import IMPOSSIBLE, best_index, deviation, has_changed, is_better
-from outpoint.search.winners import Winners, best_score, search_on, search_with, slot_bit
+from outpoint.search.winners import (
+    Winners,
+    best_inside,
+    best_score,
+    search_on,
+    search_with,
+    slot_bit,
+)
 
 
 class OrderSearch(NamedTuple):
@@ -98,7 +105,7 @@ def set_order(winners, state, order):
             slot = winners.slot[node, u]
             if slot >= 0:
                 state.allowed[node, slot >> 6] |= slot_bit(slot)
-        inside = winners.maxima[node, state.inside[node]]
+        inside = best_inside(winners, node, state.inside[node])
         first = winners.start[node]
         state.reached[node] = search_on(winners, node, inside, state.allowed, node, first)
         state.best[node] = best_score(winners, node, inside, state.reached[node])
@@ -174,7 +181,7 @@ def weigh_places(winners, state, node):
     state.inside[n] = 0
     state.allowed[n, :] = 0
     reached = winners.start[node + 1]  # all outside sets have members: none fits at first
-    own = winners.maxima[node, 0]
+    own = best_inside(winners, node, 0)
     value, missing = _change(0.0, own)
     home_value, home_missing = value, missing
     n_stretches = 0
@@ -235,7 +242,7 @@ def _join(winners, state, child, row, u, slot, reached):
     """Let ``u`` join the nodes before ``child``: where the search ends, and the score."""
     state.inside[row] |= winners.bit[child, u]
     state.allowed[row, slot >> 6] |= slot_bit(slot)
-    inside = winners.maxima[child, state.inside[row]]
+    inside = best_inside(winners, child, state.inside[row])
     reached = search_with(winners, child, slot, state.allowed, row, reached)
     return reached, best_score(winners, child, inside, reached)
 
@@ -245,7 +252,7 @@ def _leave(winners, state, child, row, u, slot, reached):
     """Let ``u`` leave the nodes before ``child``: where the search ends, and the score."""
     state.inside[row] &= ~winners.bit[child, u]
     state.allowed[row, slot >> 6] &= ~slot_bit(slot)
-    inside = winners.maxima[child, state.inside[row]]
+    inside = best_inside(winners, child, state.inside[row])
     reached = search_on(winners, child, inside, state.allowed, row, reached)
     return reached, best_score(winners, child, inside, reached)
 

@@ -22,7 +22,8 @@ from outpoint.search.annealing import (
     has_changed,
     is_better,
 )
-from outpoint.tables.bits import skip_bit
+from outpoint.search.view import best_containing
+from outpoint.search.winners import best_inside
 
 ABSENT, EARLY, BESIDE, ALONE = 0, 1, 2, 3
 
@@ -152,12 +153,12 @@ def best_meeting(view, state, child, level, allowed, moved, is_moved_allowed):
     ``allowed`` is the mask of its candidates there. The node ``moved`` is out of the layers; it may
     be used too if ``is_moved_allowed``, but is no member of the last layer.
     """
-    best = view.maxima[child, 0] if level == 0 else -np.inf
+    best = best_inside(view, child, 0) if level == 0 else -np.inf
     if level > 0:
         for place in range(state.start[level - 1], state.start[level]):
             position = view.position[child, state.order[place]]
             if position >= 0:
-                best = max(best, view.containing[child, position, skip_bit(allowed, position)])
+                best = max(best, best_containing(view, child, position, allowed))
         best = _better_outside(view, state, child, level, moved, is_moved_allowed, False, best)
     return best
 
@@ -168,7 +169,7 @@ def best_with(view, state, child, level, allowed, node):
     best = -np.inf
     position = view.position[child, node]
     if position >= 0:
-        best = view.containing[child, position, skip_bit(allowed, position)]
+        best = best_containing(view, child, position, allowed)
     return _better_outside(view, state, child, level, node, True, True, best)
 
 

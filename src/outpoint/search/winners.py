@@ -25,9 +25,9 @@ Outside = tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.float64]]
 class Winners(NamedTuple):
     """What a search over orders reads.
 
-    ``maxima[v, mask]`` is the best score within a mask of v's candidates, ``bit[v, u]`` the bit of
-    u there, 0 if it is none. The winning sets of v that leave its candidates stand at
-    ``start[v]..start[v + 1]``, best first, with their members padded with -1.
+    ``maxima[mask_start[v] + mask]`` is the best score within a mask of v's candidates,
+    ``bit[v, u]`` the bit of u there, 0 if it is none. The winning sets of v that leave its
+    candidates stand at ``start[v]..start[v + 1]``, best first, with their members padded with -1.
 
     The nodes that occur in winning sets of v, within its candidates or not, are numbered by
     ``slot[v, u]``, -1 if u does not occur. ``mask`` are the outside sets as bits over these slots,
@@ -35,6 +35,7 @@ class Winners(NamedTuple):
     with a given slot are ``pair_sets`` from ``pair_start[first_pair[v] + slot]`` on, best first.
     """
 
+    mask_start: NDArray[np.int64]
     maxima: NDArray[np.float64]
     bit: NDArray[np.int32]
     start: NDArray[np.int64]
@@ -58,7 +59,7 @@ def list_winners(table: ScoreTable) -> Winners:
             inside = np.bitwise_or.reduce(
                 _winners_inside(table.dense[child], table.maxima[child]), initial=0
             )
-            own = table.candidates[child]
+            own = table.candidates_of(child)
             occurs[child, own[(inside >> np.arange(len(own)) & 1) == 1]] = True
             occurs[child, members[start[child] : start[child + 1]]] = True  # padding: last column
 
@@ -69,7 +70,8 @@ def list_winners(table: ScoreTable) -> Winners:
     first_pair = starts_from(occurs.sum(axis=1))
     return frozen(
         Winners(
-            table.maxima,
+            table.maxima.start,
+            table.maxima.values,
             candidate_bits(table.candidates),
             start,
             members,
@@ -125,7 +127,9 @@ def _winners_outside(table: ScoreTable) -> Outside:
     keep = np.zeros(len(outside.score), dtype=np.bool_)
     maxima = table.maxima
     run_chunked(
-        lambda begin, end: _mark_outside(outside, maxima, position, keep, begin, end),
+        lambda begin, end: _mark_outside(
+            outside, maxima.start, maxima.values, position, keep, begin, end
+        ),
         table.n_nodes,
     )
     start = starts_from(keep)[outside.start]
@@ -133,7 +137,7 @@ def _winners_outside(table: ScoreTable) -> Outside:
 
 
 @kernel
-def _mark_outside(outside, maxima, position, keep, begin, end):
+def _mark_outside(outside, mask_start, maxima, position, keep, begin, end):
     """Compare each set with its best subset of candidates and with the better outside sets kept.
 
     Whatever beats a set is itself kept or beaten by a kept set that is as good, so looking at those
@@ -160,7 +164,7 @@ def _mark_outside(outside, maxima, position, keep, begin, end):
                     inside |= 1 << position[child, u]
                 elif file < 0:
                     file = u
-            beaten = maxima[child, inside] >= outside.score[i]
+            beaten = maxima[mask_start[child] + inside] >= outside.score[i]
             for k in range(width):
                 u = outside.members[i, k]
                 if u < 0 or beaten:
@@ -185,6 +189,12 @@ def _has_members(members, j, member_of, i):
         if member_of[u] != i:
             return False
     return True
+
+
+@inlined
+def best_inside(winners, child, mask):
+    """The best score of ``child`` within this mask of its candidates."""
+    return winners.maxima[winners.mask_start[child] + mask]
 
 
 @inlined

@@ -20,7 +20,7 @@ def best_subset(
     """
     maxima, scores = table.maxima[child], table.dense[child]
     least = maxima[mask] - (0.0 if rng is None else tie_tolerance(maxima[mask]))
-    n_candidates = table.candidates.shape[1]
+    n_candidates = len(table.candidates_of(child))
     places = np.arange(n_candidates) if rng is None else rng.permutation(n_candidates)
     for i in places.tolist():
         if rng is not None and scores[mask] >= least and rng.random() < 0.5:

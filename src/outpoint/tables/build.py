@@ -5,6 +5,7 @@ from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outpoint.errors import OptionError, TooLargeError
 from outpoint.naming import named
@@ -20,7 +21,10 @@ ALL_CANDIDATES = 20
 """Up to so many nodes all others are candidates."""
 
 USUAL_CANDIDATES = 10
-"""Candidate parents per node beyond that."""
+"""Candidate parents per node beyond that, of nodes that need no more."""
+
+MOST_NEEDED = 20
+"""Candidates of a node that needs many, if there is room."""
 
 MAX_CANDIDATES = 28
 
@@ -109,6 +113,32 @@ def default_candidates(n_nodes: int, max_parents: int) -> int:
     return n_candidates
 
 
+def affordable_candidates(
+    wanted: NDArray[np.int64], max_parents: int, affordable: int
+) -> NDArray[np.int64]:
+    """How many candidates nodes get that want so many: as many as memory and time allow.
+
+    Their tables of sums have ``MAX_TABLE_BYTES`` together, and at most ``affordable`` families are
+    scored for those that have more than the usual number; the largest table gives way first.
+    """
+    n = len(wanted)
+    scored = scored_parents(n, max_parents)
+    numbers = np.clip(wanted, 0, min(MOST_NEEDED, n - 1))
+
+    def costs(number: int) -> tuple[int, int]:
+        inside = count_subsets(number, max_parents) - count_subsets(number, scored)
+        outer = count_subsets(number, max_parents - 1) - count_subsets(number, scored - 1)
+        n_sets = inside + (n - 1 - number) * outer
+        return table_bytes(1, number, max_parents), n_sets * (number > USUAL_CANDIDATES)
+
+    while numbers.max() > USUAL_CANDIDATES:
+        n_bytes, n_sets = np.sum([costs(number) for number in numbers.tolist()], axis=0)
+        if n_bytes <= MAX_TABLE_BYTES and n_sets <= affordable:
+            break
+        numbers[np.argmax(numbers)] -= 1
+    return numbers
+
+
 class Families(NamedTuple):
     """All parent sets of at most ``scored_parents`` nodes, scored, prior included.
 
@@ -190,13 +220,14 @@ def assemble_table(
     next, for nodes whose candidates stay.
     """
     scored = families.scored_parents
-    n, n_candidates = candidates.shape
+    n_candidates = candidates.shape[1]
     dense = fill_dense(families.scores, scored, candidates)
     if scored < max_parents:
         sizes = range(scored + 1, min(max_parents, n_candidates) + 1)
         add_larger_sets(dense, candidates, scorer, prior, sizes)
-    if n_candidates == n - 1:
-        return ScoreTable(names, max_parents, candidates, dense, no_outside(n), 0.0)
+    table = ScoreTable(names, max_parents, candidates, dense, no_outside(len(names)), 0.0)
+    if table.is_complete:
+        return table
     larger = None
     sizes = range(scored + 1, min(max_parents, n_candidates + 1) + 1)
     if sizes:

@@ -27,35 +27,37 @@ def choose_candidates(
     families: Scores,
     scored_parents: int,
     needed: Scores,
-    n_candidates: int,
+    n_candidates: int | NDArray[np.int64],
     required: NDArray[np.bool_],
     preferred: NDArray[np.float64] | None = None,
 ) -> Candidates:
-    """The ``n_candidates`` best parents of each node, ascending.
+    """The ``n_candidates`` best parents of each node, ascending; short rows are padded with -1.
 
     Required parents come first, then those with a positive entry [parent, child] of
     ``preferred``, the largest first, then those that are ``needed`` (see :func:`rank_needed`), then
     those with the largest gains.
     """
     n = len(families)
-    if n_candidates == n - 1:
+    numbers = np.broadcast_to(np.asarray(n_candidates, dtype=np.int64), (n,))
+    if numbers.min() == n - 1:
         return np.array([np.delete(np.arange(n), child) for child in range(n)], dtype=np.int32)
     wish = np.zeros((n, n)) if preferred is None else np.array(preferred, dtype=np.float64)
     np.fill_diagonal(wish, 0.0)
     wish[required] = np.inf
     order = np.lexsort((-needed, -wish), axis=0).T
-    n_given = np.minimum((wish > 0).sum(axis=0), n_candidates)
+    n_given = np.minimum((wish > 0).sum(axis=0), numbers)
+    most = int(numbers.max())
     n_ordered = ((wish > 0) | (needed > -np.inf)).sum(axis=0)
     ranks = np.empty((n, n))
     binomials = binomial_table(n, scored_parents + 1)
     offsets = size_offsets(n - 1, scored_parents)
     run_chunked(
         lambda start, stop: _rank(
-            families, binomials, offsets, order, n_ordered, n_candidates, ranks, start, stop
+            families, binomials, offsets, order, n_ordered, most, ranks, start, stop
         ),
         n,
     )
-    return _mutual_choice(ranks, n_given, n_candidates)
+    return _mutual_choice(ranks, n_given, numbers)
 
 
 def rank_needed(families: Scores, scored_parents: int) -> Scores:
@@ -145,7 +147,7 @@ def _sort(members, size):
 
 
 def _mutual_choice(
-    ranks: NDArray[np.float64], n_given: NDArray[np.int64], n_candidates: int
+    ranks: NDArray[np.float64], n_given: NDArray[np.int64], numbers: NDArray[np.int64]
 ) -> Candidates:
     """Candidates from the ranks [child, parent]: given ones, then pairs, then each node's own."""
     n = len(ranks)
@@ -153,13 +155,13 @@ def _mutual_choice(
     pairs = np.argwhere(np.triu(np.isfinite(np.minimum(ranks, ranks.T)), 1))
     closeness = np.minimum(ranks, ranks.T)[pairs[:, 0], pairs[:, 1]]
     for u, v in pairs[np.argsort(closeness, kind="stable")].tolist():
-        fits_both = all(chosen[a, b] or chosen[a].sum() < n_candidates for a, b in ((u, v), (v, u)))
+        fits_both = all(chosen[a, b] or chosen[a].sum() < numbers[a] for a, b in ((u, v), (v, u)))
         if fits_both:
             chosen[u, v] = chosen[v, u] = True
-    out = np.empty((n, n_candidates), dtype=np.int32)
-    for child in range(n):
+    out = np.full((n, numbers.max()), -1, dtype=np.int32)
+    for child, number in enumerate(numbers.tolist()):
         own_ranks = np.where(np.isfinite(ranks[child]), ranks[child], n)
         own_ranks[child] = np.inf
         ranked = np.lexsort((own_ranks, ~chosen[child]))
-        out[child] = np.sort(ranked[:n_candidates])
+        out[child, :number] = np.sort(ranked[:number])
     return out

@@ -1,7 +1,8 @@
 """Sums of log weights, and their subset transforms, without leaving log space.
 
 The scores of one node spread over thousands of log units, so linear doubles underflow; each
-addition here keeps full relative precision whatever the spread (MATH: sums over parent sets).
+addition here keeps full relative precision whatever the spread. Formulas:
+docs/math.md#sums-over-parent-sets.
 """
 
 import numpy as np

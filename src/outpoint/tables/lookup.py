@@ -22,6 +22,7 @@ class FamilyLookup(NamedTuple):
     """
 
     position: NDArray[np.int16]
+    mask_start: NDArray[np.int64]
     dense: NDArray[np.float64]
     start: NDArray[np.int64]
     rank: NDArray[np.int64]
@@ -48,7 +49,10 @@ def index_families(table: ScoreTable) -> FamilyLookup:
         score[mine] = score[mine][order]
     for array in (position, rank, score):
         array.flags.writeable = False
-    return FamilyLookup(position, table.dense, outside.start, rank, score, binomials, offsets)
+    dense = table.dense
+    return FamilyLookup(
+        position, dense.start, dense.values, outside.start, rank, score, binomials, offsets
+    )
 
 
 @kernel
@@ -76,7 +80,7 @@ def family_log_score(lookup, child, parents, size):
             break
         mask |= 1 << position
     if is_inside:
-        return lookup.dense[child, mask]
+        return lookup.dense[lookup.mask_start[child] + mask]
     if size >= lookup.offsets.size - 1:
         return -np.inf
     wanted = family_rank(child, parents, size, lookup.binomials, lookup.offsets)

@@ -3,6 +3,8 @@
 All admissible sets of at most ``scored_parents`` nodes are looked at, and beyond that size those
 with a single member outside the candidates, so that no edge is ever excluded. What cannot matter is
 left out, see :mod:`outpoint.tables.pruning`.
+
+Formulas: docs/math.md#inside-and-outside-sets.
 """
 
 from collections.abc import Callable
@@ -111,6 +113,7 @@ def list_outside(
 
 def _inside_masks(candidates: NDArray[np.int32], members: Members) -> NDArray[np.int32]:
     """For each set the mask of its members among the candidates of its node."""
+    candidates = candidates[candidates >= 0]
     highest = max(candidates.max(initial=0), members.max(initial=0))
     bits = np.zeros(highest + 2, dtype=np.int32)
     bits[candidates] = 1 << np.arange(len(candidates), dtype=np.int32)
@@ -128,7 +131,7 @@ def _choose(
     """Places of the scored sets of one node to list, and a bound on what the others had."""
     is_candidate = np.zeros(len(candidates) + 1, dtype=np.bool_)
     is_candidate[candidates[child]] = True
-    is_candidate[-1] = True  # padding
+    is_candidate[-1] = True  # padding of either
     outside = np.flatnonzero(~is_candidate[parents].all(axis=1) & (scores > -np.inf))
     best, which = sets.best_subsets(child, scores, parents)
     pruned = prune(log_ratios(scores[outside], best[outside]), which[outside] + 1, most_lost)
@@ -168,10 +171,11 @@ def score_larger(
     They are compared with the best subset of their inside members only, which is enough for a
     bound; ``dense`` has the scores of these by mask.
     """
+    candidates = candidates[candidates >= 0]
     best = best_subsets(dense)
     others = np.setdiff1d(np.arange(scorer.n_nodes), [*candidates, child])
     parts: list[LargerSets] = []
-    for size in sizes:
+    for size in sizes[: max(1, len(candidates) + 2 - sizes.start)]:
         positions = subsets_of_size(len(candidates), size - 1)
         masks = (1 << positions.astype(np.int64)).sum(axis=1)
         inside = np.repeat(candidates[positions], len(others), axis=0)

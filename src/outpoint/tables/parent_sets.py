@@ -14,11 +14,21 @@ MOST_CANDIDATES = 31
 """A mask over candidates is a positive number of 32 bits."""
 
 
+def count_candidates(candidates: NDArray[np.int32]) -> NDArray[np.int64]:
+    """How many candidates each node has; short rows are padded with -1."""
+    return (candidates >= 0).sum(axis=1)
+
+
 class ParentSets(NamedTuple):
     """What codes stand for: candidates of each node, members of outside sets (padded with -1)."""
 
     candidates: NDArray[np.int32]
     members: NDArray[np.int16]
+
+    @property
+    def are_narrow(self) -> bool:
+        """Whether some node is no candidate of another."""
+        return bool(count_candidates(self.candidates).min() < len(self.candidates) - 1)
 
     def members_of(self, child: int, code: int) -> tuple[int, ...]:
         """The members of one set."""
@@ -28,13 +38,12 @@ class ParentSets(NamedTuple):
 
     def adjacencies(self, codes: Codes) -> NDArray[np.bool_]:
         """Matrices [parent, child] of the DAGs with these codes (draw, node)."""
-        n, n_candidates = self.candidates.shape
+        n = len(self.candidates)
         out = np.zeros((len(codes), n, n), dtype=np.bool_)
-        places = np.arange(n_candidates, dtype=np.int32)
-        for child in range(n):
+        for child, number in enumerate(count_candidates(self.candidates)):
             own = codes[:, child]
-            inside = np.where(own >= 0, own, 0)
-            out[:, self.candidates[child], child] = (inside[:, None] >> places & 1).astype(np.bool_)
+            inside = np.where(own >= 0, own, 0)[:, None] >> np.arange(number, dtype=np.int32) & 1
+            out[:, self.candidates[child, :number], child] = inside.astype(np.bool_)
             for draw in np.flatnonzero(own < 0).tolist():
                 out[draw, list(self.members_of(child, int(own[draw]))), child] = True
         return out
@@ -61,9 +70,14 @@ class ParentSets(NamedTuple):
 
 
 def check_lists(candidates: NDArray[np.int32]) -> None:
-    """For each node some others, in ascending order."""
-    n, n_candidates = candidates.shape
-    require(1 <= n_candidates <= min(n - 1, MOST_CANDIDATES), "a node has too many candidates")
-    require((np.diff(candidates, axis=1) > 0).all(), "candidates are not distinct and in order")
+    """For each node some others, in ascending order; short rows end with -1."""
+    n, width = candidates.shape
+    require(1 <= width <= min(n - 1, MOST_CANDIDATES), "a node has too many candidates")
+    numbers = count_candidates(candidates)
+    require(numbers.min() >= 1, "a node has no candidates")
+    there = np.arange(width) < numbers[:, None]
+    require(((candidates >= 0) == there).all(), "candidates have gaps")
+    require((candidates[~there] == -1).all() and candidates.max() < n, "a candidate is no node")
+    is_next = (np.diff(candidates, axis=1) > 0) | ~there[:, 1:]
+    require(is_next.all(), "candidates are not distinct and in order")
     require((candidates != np.arange(n)[:, None]).all(), "a node is its own candidate")
-    require(candidates.min() >= 0 and candidates.max() < n, "a candidate is no node")

@@ -19,7 +19,7 @@ def prior_table(table: ScoreTable, prior: StructurePrior) -> ScoreTable:
     families = np.zeros((n, count_subsets(n - 1, size)))
     prior.add_to(families, size)
     dense = fill_dense(families, size, table.candidates)
-    dense[np.isneginf(table.dense)] = -np.inf
+    dense.values[np.isneginf(table.dense.values)] = -np.inf
     return ScoreTable(table.names, size, table.candidates, dense, no_outside(n))
 
 
@@ -32,7 +32,7 @@ def log_sum_by_size(table: ScoreTable, prior: StructurePrior) -> float | None:
     odds = prior.edge_log_weight[~np.eye(n, dtype=np.bool_)]
     n_scored = n * count_subsets(n - 1, most)
     is_alike = not prior.required.any() and np.isfinite(odds).all() and (odds == odds[:1]).all()
-    if not is_alike or np.isfinite(table.dense).sum() != n_scored:
+    if not is_alike or np.isfinite(table.dense.values).sum() != n_scored:
         return None
     factor = Fraction(exp(odds[0])) if n > 1 else Fraction(1)
     return log_weight_of_dags(

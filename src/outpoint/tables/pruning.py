@@ -6,7 +6,7 @@ T gives a small r loses at most
 
     sum over v of the largest, over T, sum of r over the sets left out because of T
 
-of the posterior (MATH section 11).
+of the posterior. Formulas: docs/math.md#pruning-with-a-certificate.
 """
 
 from typing import NamedTuple

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from outpoint.kernels import kernel
 from outpoint.tables.logspace import log_add
+from outpoint.tables.rows import Rows
 
 
 class MaskLists(NamedTuple):
@@ -20,7 +21,7 @@ class MaskLists(NamedTuple):
     mask: NDArray[np.uint32]
 
 
-def rank_dense(dense: NDArray[np.float64]) -> MaskLists:
+def rank_dense(dense: Rows) -> MaskLists:
     """The masks of every node with a finite score."""
     masks = []
     for scores in dense:
@@ -30,7 +31,10 @@ def rank_dense(dense: NDArray[np.float64]) -> MaskLists:
 
 
 def rank_containing(ranked: MaskLists, n_candidates: int) -> MaskLists:
-    """The ranking split up: row ``v * n_candidates + i`` holds v's sets with its i-th candidate."""
+    """The ranking split up: row ``v * n_candidates + i`` holds v's sets with its i-th candidate.
+
+    Rows are empty where a node has fewer than ``n_candidates``.
+    """
     start = starts_from(_count_containing(ranked, n_candidates))
     mask = np.empty(start[-1], dtype=np.uint32)
     _fill_containing(ranked, n_candidates, start[:-1].copy(), mask)

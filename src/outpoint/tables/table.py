@@ -11,15 +11,16 @@ from outpoint.tables.dense import containing_log_sums, subset_log_sums, subset_m
 from outpoint.tables.outside import OutsideSets
 from outpoint.tables.parent_sets import Codes, ParentSets
 from outpoint.tables.ranked import MaskLists, rank_dense
+from outpoint.tables.rows import Rows
 
 
 class ScoreTable:
     """Scores of all admissible families, ready for sums, maxima and draws over parent sets.
 
-    ``candidates[v]`` are the candidate parents of node v and ``dense[v, mask]`` the scores of
-    their subsets; all other admissible sets are in ``outside``, but for some that have at most
-    ``lost_mass`` of the posterior together. The derived tables are computed when first asked for,
-    and every array is read-only.
+    ``candidates[v]`` are the candidate parents of node v, padded with -1, and ``dense[v, mask]``
+    the scores of their subsets; all other admissible sets are in ``outside``, but for some that
+    have at most ``lost_mass`` of the posterior together. The derived tables are computed when first
+    asked for, and every array is read-only.
     """
 
     def __init__(
@@ -27,7 +28,7 @@ class ScoreTable:
         names: tuple[str, ...],
         max_parents: int,
         candidates: NDArray[np.int32],
-        dense: NDArray[np.float64],
+        dense: NDArray[np.float64] | Rows,
         outside: OutsideSets,
         lost_mass: float = 0.0,
     ) -> None:
@@ -35,13 +36,13 @@ class ScoreTable:
         self.max_parents = max_parents
         self.lost_mass = lost_mass
         self.candidates = _read_only(candidates)
-        self.dense = _read_only(dense)
+        self.dense = _read_only_rows(Rows.of(dense))
         self.outside = outside
 
     def __repr__(self) -> str:
         return (
             f"ScoreTable({self.n_nodes} nodes, max_parents={self.max_parents}, "
-            f"{self.candidates.shape[1]} candidates each, {len(self.outside.score)} outside sets)"
+            f"up to {self.candidates.shape[1]} candidates, {len(self.outside.score)} outside sets)"
         )
 
     @property
@@ -52,7 +53,12 @@ class ScoreTable:
     @property
     def is_complete(self) -> bool:
         """Whether every other node is a candidate, so that there are no outside sets."""
-        return self.candidates.shape[1] == self.n_nodes - 1
+        return not self.parent_sets.are_narrow
+
+    def candidates_of(self, child: int) -> NDArray[np.int32]:
+        """The candidates of one node, without padding."""
+        own: NDArray[np.int32] = self.candidates[child]
+        return own[own >= 0]
 
     @property
     def parent_sets(self) -> ParentSets:
@@ -83,7 +89,7 @@ class ScoreTable:
 
     def _code_of(self, child: int, parents: NDArray[np.int64]) -> int | None:
         """The code of a set, its members ascending; None if it is not in the table."""
-        candidates = self.candidates[child]
+        candidates = self.candidates_of(child)
         if np.isin(parents, candidates).all():
             return sum(1 << place for place in np.searchsorted(candidates, parents).tolist())
         start, stop = self.outside.start[child : child + 2]
@@ -94,19 +100,19 @@ class ScoreTable:
         return ~int(start + found[0]) if len(parents) <= width and len(found) else None
 
     @cached_property
-    def log_sums(self) -> NDArray[np.float64]:
+    def log_sums(self) -> Rows:
         """Log sums of scores over the subsets of every mask of candidates."""
-        return _read_only(subset_log_sums(self.dense))
+        return _read_only_rows(subset_log_sums(self.dense))
 
     @cached_property
-    def maxima(self) -> NDArray[np.float64]:
+    def maxima(self) -> Rows:
         """Maxima of scores over the subsets of every mask of candidates."""
-        return _read_only(subset_maxima(self.dense))
+        return _read_only_rows(subset_maxima(self.dense))
 
     @cached_property
-    def omega(self) -> NDArray[np.float64]:
+    def omega(self) -> Rows:
         """Log sums over the subsets that contain a given candidate."""
-        return _read_only(containing_log_sums(self.dense))
+        return _read_only_rows(containing_log_sums(self.dense))
 
     @cached_property
     def ranked(self) -> MaskLists:
@@ -119,6 +125,12 @@ class ScoreTable:
         if code is None:
             return -np.inf
         return float(self.dense[child, code] if code >= 0 else self.outside.score[~code])
+
+
+def _read_only_rows(rows):
+    _read_only(rows.values)
+    _read_only(rows.start)
+    return rows
 
 
 def _read_only(array):

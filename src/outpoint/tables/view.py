@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.kernels import inlined
+from outpoint.tables.bits import skip_bit
 from outpoint.tables.outside import OutsideSets, no_outside
+from outpoint.tables.parent_sets import count_candidates
 from outpoint.tables.penalty import penalty_curves
 from outpoint.tables.ranked import MaskLists, rank_containing, starts_from
 from outpoint.tables.table import ScoreTable
@@ -18,16 +21,22 @@ PARTS: dict[str, Any] = {"ranked": MaskLists, "containing": MaskLists, "outside"
 class TableView(NamedTuple):
     """Read-only arrays; ``position[v, u]`` is u's place among the candidates of v, or -1.
 
+    ``candidates`` are padded with -1 behind the ``n_candidates[v]`` of node v.
     ``children[child_start[u]:child_start[u + 1]]`` are the nodes with u among their candidates.
+    ``dense`` and ``log_sums`` of node v begin at ``mask_start[v]``, ``omega`` at
+    ``omega_start[v]``: :func:`inside_score` and its like read them.
     ``ranked`` lists the inside sets of v as row v, best first, ``containing`` those with its i-th
-    candidate as row ``v * n_candidates + i``.
+    candidate as row ``v * candidates.shape[1] + i``.
     ``penalty`` is what outside sets lose in tempered replicas, see :mod:`outpoint.tables.penalty`.
     """
 
     candidates: NDArray[np.int32]
+    n_candidates: NDArray[np.int64]
     position: NDArray[np.int16]
     child_start: NDArray[np.int64]
     children: NDArray[np.int32]
+    mask_start: NDArray[np.int64]
+    omega_start: NDArray[np.int64]
     dense: NDArray[np.float64]
     log_sums: NDArray[np.float64]
     omega: NDArray[np.float64]
@@ -43,12 +52,15 @@ def view_table(table: ScoreTable) -> TableView:
     is_candidate = position.T >= 0
     view = TableView(
         table.candidates,
+        count_candidates(table.candidates),
         position,
         starts_from(is_candidate.sum(axis=1)),
         np.nonzero(is_candidate)[1].astype(np.int32),
-        table.dense,
-        table.log_sums,
-        table.omega,
+        table.dense.start,
+        table.omega.start,
+        table.dense.values,
+        table.log_sums.values,
+        table.omega.values,
         table.ranked,
         rank_containing(table.ranked, table.candidates.shape[1]),
         table.outside,
@@ -59,6 +71,30 @@ def view_table(table: ScoreTable) -> TableView:
     return view
 
 
+@inlined
+def inside_score(view, node, mask):
+    """The score of ``node`` with the candidates in ``mask``."""
+    return view.dense[view.mask_start[node] + mask]
+
+
+@inlined
+def inside_sum(view, node, mask):
+    """The log sum over the sets of candidates of ``node`` within ``mask``."""
+    return view.log_sums[view.mask_start[node] + mask]
+
+
+@inlined
+def sum_containing(view, node, position, allowed):
+    """The log sum over those that contain the candidate at ``position``, and otherwise too."""
+    row = view.omega_start[node] + (np.int64(position) << (view.n_candidates[node] - 1))
+    return view.omega[row + skip_bit(allowed, position)]
+
+
+def empty_scores(view: TableView) -> NDArray[np.float64]:
+    """The score of every node without parents."""
+    return view.dense[view.mask_start[:-1]]
+
+
 def inside_only(view: TableView) -> TableView:
     """The view without outside sets."""
     return view._replace(outside=no_outside(len(view.candidates)))
@@ -66,10 +102,10 @@ def inside_only(view: TableView) -> TableView:
 
 def candidate_positions(candidates: NDArray[np.int32]) -> NDArray[np.int16]:
     """``[v, u]``: the place of u among the candidates of v, or -1."""
-    n, n_candidates = candidates.shape
+    n = len(candidates)
     position = np.full((n, n), -1, dtype=np.int16)
-    for child in range(n):
-        position[child, candidates[child]] = np.arange(n_candidates)
+    for child, number in enumerate(count_candidates(candidates)):
+        position[child, candidates[child, :number]] = np.arange(number)
     return position
 
 

@@ -16,6 +16,8 @@ three and 75 for four nodes, then the parents of each node from its sum, and not
 Nodes are chosen by a walk that does not depend on the DAG: from a chosen node to one of its
 candidates, or to a node that it is a candidate of, by what they matter to each other. Inside sets
 only are drawn; where a chosen node has an outside set, all stays as it is.
+
+Formulas: docs/math.md#joint-redraws.
 """
 
 from functools import cache
@@ -29,7 +31,7 @@ from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.mcmc.dag import set_parents
 from outpoint.mcmc.moves.rev import list_edges
 from outpoint.mcmc.sums import draw_inside, log_meeting, sample_within
-from outpoint.tables.view import TableView
+from outpoint.tables.view import TableView, inside_sum
 
 MOST_NODES = 4
 """Nodes whose parents are drawn together, at most."""
@@ -108,13 +110,14 @@ def _mask(members: list[bool]) -> int:
 
 def _find_relatives(view: TableView) -> Relatives:
     """Weights by how much of the sum over a node's inside sets is in sets with the other node."""
-    n, n_candidates = view.candidates.shape
+    n = len(view.candidates)
     weight = np.zeros((n, n))
-    is_possible = view.log_sums[:, -1] > -np.inf  # there may be outside sets only
-    total = np.where(is_possible, view.log_sums[:, -1], 0.0)
-    for i in range(n_candidates):
-        share = np.exp(view.omega[:, i, -1] - total)
-        weight[np.arange(n), view.candidates[:, i]] = np.maximum(share, LEAST_WEIGHT)
+    for child, number in enumerate(view.n_candidates.tolist()):
+        total = view.log_sums[view.mask_start[child + 1] - 1]
+        total = total if total > -np.inf else 0.0  # there may be outside sets only
+        with_each = view.omega[view.omega_start[child] : view.omega_start[child + 1]]
+        share = np.exp(with_each.reshape(number, -1)[:, -1] - total)
+        weight[child, view.candidates[child, :number]] = np.maximum(share, LEAST_WEIGHT)
     weight = np.maximum(weight, weight.T)
     node, other = np.nonzero(weight)
     start = np.searchsorted(node, np.arange(n + 1))
@@ -206,10 +209,10 @@ def _mark_descendants(listed, scratch, size):
 def _sum_sets(view, scratch, size):
     """Fill ``within``, and the sums ``log_tau[i, E, T]`` for all E and T that can be."""
     within, blank = scratch.within, scratch.stamp[0] << MOST_NODES
-    n_candidates = view.candidates.shape[1]
     everyone = (1 << size) - 1
     for i in range(size):
         node = scratch.chosen[i]
+        n_candidates = view.n_candidates[node]
         for j in range(size):
             within[i, j] = 0
         for position in range(n_candidates):
@@ -217,7 +220,8 @@ def _sum_sets(view, scratch, size):
             if above >= blank:
                 for j in range(size):
                     within[i, j] |= (above >> j & 1) << position
-        scratch.log_tau[i, 0, 0] = view.log_sums[node, _allowed(scratch, size, i, 0, n_candidates)]
+        unmet = _allowed(scratch, size, i, 0, n_candidates)
+        scratch.log_tau[i, 0, 0] = inside_sum(view, node, unmet)
         for earlier in range(1, everyone + 1):
             if earlier >> i & 1:
                 continue
@@ -275,7 +279,7 @@ def _draw_way(scratch, size, rng):
 def _draw_set(view, scratch, size, way, i, rng):
     """Parents of the i-th chosen node, given the layers."""
     node, earlier, previous = scratch.chosen[i], scratch.earlier[way, i], scratch.previous[way, i]
-    allowed = _allowed(scratch, size, i, earlier, view.candidates.shape[1])
+    allowed = _allowed(scratch, size, i, earlier, view.n_candidates[node])
     log_total = scratch.log_tau[i, earlier, previous]
     if earlier == 0:
         return draw_inside(view, view.ranked, node, node, allowed, log_total, rng.random())

@@ -4,7 +4,7 @@ Take node v out; m layers remain. For the nodes u of a remaining layer four sums
 available to u (``absent``), available but not in the layer before u's (``early``), in the layer
 before (``beside``), or alone in the layer before (``alone``). With these per layer, prefix and
 suffix sums give the weight of joining each layer and of standing alone in each gap, 2m + 1
-placements in all (MATH section 5).
+placements in all. Formulas: docs/math.md#placement-without-rejection.
 
 Only nodes that can have v as a parent are looked at: those with v among their candidates, and
 those that hold an outside set with v. For all others the first three sums are what they are now,
@@ -23,8 +23,8 @@ from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.mcmc.moves.relocation import relocate
 from outpoint.mcmc.partition import PartitionState, copy_layers, make_partition
 from outpoint.mcmc.sums import INSIDE, highest_layer, log_meeting
-from outpoint.tables.bits import skip_bit
 from outpoint.tables.logspace import log_add
+from outpoint.tables.view import inside_score, sum_containing
 
 ABSENT, EARLY, BESIDE, ALONE = 0, 1, 2, 3
 
@@ -195,16 +195,16 @@ def _sum_inside(view, state, node, u, scratch):
     own_position = np.int64(view.position[u, node])
     allowed = np.int64(0)
     previous = np.int64(0)
-    for i in range(view.candidates.shape[1]):
+    for i in range(view.n_candidates[u]):
         above = scratch.rest[view.candidates[u, i]]
         allowed |= np.int64(above < level) << i
         previous |= np.int64(above == level - 1) << i
-    alone = view.omega[u, own_position, skip_bit(allowed, own_position)]
+    alone = sum_containing(view, u, own_position, allowed)
     # Where ``node`` stands now, one of the first two sums is the present one.
     if here <= home:
         absent = state.log_tau[u]
     elif level == 0:
-        absent = view.dense[u, 0]
+        absent = inside_score(view, u, 0)
     else:
         absent = log_meeting(view, u, allowed, previous)
     if here > home + 1:
@@ -249,9 +249,9 @@ def sum_own(view, node, n_layers, scratch):
     own, mask = scratch.own, scratch.own_mask
     for level in range(n_layers + 1):
         mask[level] = 0
-    for i in range(view.candidates.shape[1]):
+    for i in range(view.n_candidates[node]):
         mask[scratch.rest[view.candidates[node, i]]] |= np.int64(1) << i
-    own[0] = view.dense[node, 0]
+    own[0] = inside_score(view, node, 0)
     allowed = np.int64(0)
     for level in range(1, n_layers + 1):
         previous = mask[level - 1]

@@ -4,6 +4,8 @@ Some of these moves lead to the same partition: either node of a layer of two pu
 the far side of the other; a node alone in its layer put into the gap next to it; two adjacent
 single nodes joining, or one hopping over the other. Each such neighbour is allowed from one side
 only, so that every distinct neighbour counts once.
+
+Formulas: docs/math.md#node-move.
 """
 
 import numpy as np

@@ -13,6 +13,8 @@ Sums run over inside and outside sets alike. Lists of outside sets are long and 
 are rejected, so a bound on the ratio comes first, in which every outside set counts. With the
 ``inside_only`` part of a view the move leaves nodes with outside sets as they are and draws inside
 sets alone, by looking them up: much faster, reversible all the same, and enough for most steps.
+
+Formulas: docs/math.md#new-edge-reversal.
 """
 
 from typing import NamedTuple
@@ -33,6 +35,7 @@ from outpoint.mcmc.sums import (
 )
 from outpoint.tables.bits import count_bits
 from outpoint.tables.logspace import log_add
+from outpoint.tables.view import inside_sum
 
 
 class Reversal(NamedTuple):
@@ -130,8 +133,8 @@ def _most(view, first, second, scratch):
     level = scratch.stamp[0]
     with_first = log_inside_with(view, first, second, scratch.below_first, level)
     with_second = log_inside_with(view, second, first, scratch.below_second, level)
-    any_first = view.log_sums[first, allowed_mask(view, first, scratch.below_both, level)]
-    any_second = view.log_sums[second, allowed_mask(view, second, scratch.below_both, level)]
+    any_first = inside_sum(view, first, allowed_mask(view, first, scratch.below_both, level))
+    any_second = inside_sum(view, second, allowed_mask(view, second, scratch.below_both, level))
     if view.outside.score.size > 0:
         with_first = log_add(with_first, _log_all_outside(view, first))
         any_second = log_add(any_second, _log_all_outside(view, second))

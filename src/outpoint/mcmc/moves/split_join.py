@@ -2,6 +2,8 @@
 
 A partition with layer sizes k_i has m - 1 joins and 2^{k_i} - 2 splits of each layer, and one of
 all these is proposed uniformly.
+
+Formulas: docs/math.md#split-and-join.
 """
 
 import numpy as np

@@ -1,6 +1,8 @@
 """Swap two nodes of different layers, or of adjacent layers (paper section 4.7).
 
 The layer sizes stay, and with them the number of neighbours: the proposal ratio is 1.
+
+Formulas: docs/math.md#swaps.
 """
 
 from outpoint.kernels import inlined

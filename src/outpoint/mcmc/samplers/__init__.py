@@ -85,4 +85,4 @@ def _draw_from_order(view, order, rng, codes):
 def is_possible(view: TableView, codes: Codes) -> bool:
     """Whether every family of a DAG has a finite score; outside sets always have."""
     inside = np.flatnonzero(codes >= 0)
-    return bool(np.isfinite(view.dense[inside, codes[inside]]).all())
+    return bool(np.isfinite(view.dense[view.mask_start[inside] + codes[inside]]).all())

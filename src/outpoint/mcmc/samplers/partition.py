@@ -17,7 +17,7 @@ from outpoint.mcmc.restoring import check_ladder, check_replicas
 from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.settings import Settings
 from outpoint.tables.parent_sets import Codes
-from outpoint.tables.view import TableView, most_parents
+from outpoint.tables.view import TableView, empty_scores, most_parents
 
 EXCHANGES = 10
 """Exchanges of parts that two neighbouring replicas try at a time."""
@@ -98,7 +98,7 @@ def parents_share(view: TableView) -> float:
 
     Without such steps some partitions could not be reached from others there.
     """
-    return 0.0 if np.isfinite(view.dense[:, 0]).all() else mixes.PARENTS_SHARE
+    return 0.0 if np.isfinite(empty_scores(view)).all() else mixes.PARENTS_SHARE
 
 
 def outside_share(view: TableView) -> float:

@@ -1,8 +1,9 @@
 """Our sampler: placement without rejection, steps on DAGs, a ladder that builds itself.
 
-Placement and blocks of edge reversals are those of MATH section 5; other blocks draw parents of a
-few nodes together (:mod:`outpoint.mcmc.moves.families`). The warm-up measures the barrier between
-the posterior and the hottest replica and builds the ladder from that; see
+Placement (docs/math.md#placement-without-rejection) takes turns with blocks of edge reversals
+(docs/math.md#new-edge-reversal) and with blocks that draw the parents of a few nodes together
+(:mod:`outpoint.mcmc.moves.families`, docs/math.md#joint-redraws). The warm-up measures the barrier
+between the posterior and the hottest replica and builds the ladder from that; see
 :mod:`outpoint.mcmc.ladder`. It is also when blocks of reversals are made as long as it takes for a
 number of them to be accepted.
 """
@@ -32,7 +33,7 @@ from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.samplers.partition import PartitionChain, partition_of
 from outpoint.mcmc.settings import Settings
 from outpoint.tables.parent_sets import Codes
-from outpoint.tables.view import TableView
+from outpoint.tables.view import TableView, empty_scores
 
 FIRST_BLOCK = 40
 """Length of the first block of reversals, before it is tuned."""
@@ -123,10 +124,11 @@ class TemperedChain(PartitionChain):
 
 def every_partition_is_admissible(view: TableView) -> bool:
     """Whether every node may be without parents, and have any other node as its only parent."""
-    n, n_candidates = view.candidates.shape
-    singles = view.dense[:, 1 << np.arange(n_candidates)]
-    is_complete = n_candidates == n - 1
-    return is_complete and bool(np.isfinite(view.dense[:, 0]).all() and np.isfinite(singles).all())
+    n = len(view.candidates)
+    if view.n_candidates.min() < n - 1:
+        return False
+    singles = view.dense[view.mask_start[:-1, None] + (1 << np.arange(n - 1))]
+    return bool(np.isfinite(empty_scores(view)).all() and np.isfinite(singles).all())
 
 
 TEMPERED = Sampler(
