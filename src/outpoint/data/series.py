@@ -3,7 +3,7 @@
 With ``lags`` L the table has a row for every time that follows L others without a gap, and the
 columns x of that time, x[-1] to x[-L] of the times before, and static ones. Rows of different
 subjects, or across a gap, are never paired. All but the first columns are *given*: they are roots,
-and are not scored themselves (MATH section 14).
+and are not scored themselves. Formulas: docs/math.md#time-series.
 """
 
 import sys

@@ -128,7 +128,7 @@ def log_sum_of_dags(table: ScoreTable) -> float:
 
 def find_descents(table: ScoreTable) -> Floats:
     """``[v, P]``: the probability that P, numbered without v, is what does not descend from v."""
-    weights = sum_scores(table.dense, table.maxima)
+    weights = sum_scores(table.dense.matrix, table.maxima.matrix)
     scales = scale_by_best_orders(weights)
     before = sum_downward(weights, scales, lambda _: None)
     return sum_upward(weights, scales, before, lambda _: None)[1]

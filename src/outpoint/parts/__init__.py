@@ -1,8 +1,9 @@
-"""Exact by parts: background knowledge splits a problem into smaller ones (MATH section 13).
+"""Exact by parts: background knowledge splits a problem into smaller ones.
 
 A cycle can only run inside a strongly connected component of the graph of all edges that are
 allowed. Each component, a *part*, is solved by itself, once the variables before it are summed out
-of its local scores; evidences add up, draws are made part by part.
+of its local scores; evidences add up, draws are made part by part. Formulas:
+docs/math.md#exact-by-parts.
 """
 
 from outpoint.parts.best import find_parts_optima

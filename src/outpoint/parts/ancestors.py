@@ -2,7 +2,7 @@
 
 Let D be the nodes before a part T that descend from u, and u itself. Put one more node in front of
 T in place of all of D: it is a parent of v wherever a set of v has a member in D. What descends
-from this node within T descends from u, and the sums of MATH section 6 have the law of that set.
+from this node within T descends from u, and the exact sums have the law of that set.
 There is one such problem for every D; where there are too many of them, draws tell.
 """
 
@@ -15,6 +15,7 @@ from outpoint.exact.sets import QUICKLY_DRAWN
 from outpoint.graphs.blocks import add_ancestors
 from outpoint.parts.part import NEGLIGIBLE, Law, Part
 from outpoint.parts.split import find_paths
+from outpoint.streams import named_seed
 
 WORK = 6e8
 """Terms that may be summed for paths through several parts, all sources together: seconds."""
@@ -54,8 +55,9 @@ def find_ancestors(
         drawn = np.zeros((n, n))
         largest = max(len(part.nodes) for part in parts)
         n_draws = MANY_DRAWS if largest <= QUICKLY_DRAWN else FEW_DRAWS
-        for seed in range(n_draws // PER_BLOCK):
-            add_ancestors(draw(PER_BLOCK, seed), np.full(PER_BLOCK, 1 / n_draws), drawn)
+        for block in range(n_draws // PER_BLOCK):
+            dags = draw(PER_BLOCK, named_seed(0, "ancestors", block))
+            add_ancestors(dags, np.full(PER_BLOCK, 1 / n_draws), drawn)
         ancestors[is_drawn] = drawn[is_drawn]
     return ancestors, is_drawn
 

@@ -2,7 +2,7 @@
 
 A parent set S is A + B, A within the part and B before it. What the part sees of the node is
 ``s_T(v, A) = log sum over B of exp s(v, A + B)``, where the limit on parents holds for A and B
-together (MATH section 13).
+together. Formulas: docs/math.md#exact-by-parts.
 """
 
 from collections.abc import Collection, Iterator

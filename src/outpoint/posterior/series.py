@@ -4,6 +4,7 @@ The columns of a table of slices are x, x[-1], x[-2], ... for every variable, an
 same edges and coefficients hold at every time, so that the network can be unrolled: with T_l the
 total effects of the values l times before on those of now, the effect after h steps of setting a
 variable once is R_h = R_(h-1) T_1 + ... + R_(h-L) T_L, R_0 being the total effects within a slice.
+Formulas: docs/math.md#time-series.
 """
 
 from __future__ import annotations
