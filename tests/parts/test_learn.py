@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 import outpoint as op
-from outpoint.errors import TooLargeError
+from outpoint.errors import DataError, TooLargeError
 from outpoint.parts import Split
+from tests.posterior.crafted import altered
 
 
 def tiered(sizes, n_obs, seed=1):
@@ -124,3 +125,36 @@ def test_a_run_is_written_and_read(tmp_path):
     found = op.load(tmp_path / "run")
     assert found.edge_probabilities.equals(posterior.edge_probabilities)
     assert "two parts" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+
+
+def changed(name, change):
+    def alter(file):
+        values = file[name][()]
+        change(values)
+        file[name][...] = values
+
+    return alter
+
+
+def make_cycle(dags):
+    dags[0, :2, :2] = [[0, 1], [1, 0]]
+
+
+CRAFTED = {
+    "a cycle": (changed("dags", make_cycle), "a graph has a cycle"),
+    "too many parts": (changed("part_size", lambda old: old.fill(9)), "not made of the variables"),
+    "a set of no node": (changed("set_child", lambda old: old.fill(99)), "that of no node"),
+    "sets of one node only": (changed("set_child", lambda old: old.fill(0)), "add up to 1"),
+    "a member of no set": (changed("set_members", lambda old: old.fill(7)), "is no node"),
+    "a member twice": (changed("set_members", lambda old: old.fill(0)), "it is no parent set"),
+}
+
+
+@pytest.mark.attack("files of parts with crafted content", "one sentence that says what is wrong")
+@pytest.mark.parametrize("craft", CRAFTED)
+def test_crafted_files_are_refused(posterior, tmp_path, craft):
+    change, fragment = CRAFTED[craft]
+    posterior.save(tmp_path / "good.nc")
+    (tmp_path / "bad.nc").write_bytes(altered((tmp_path / "good.nc").read_bytes(), change))
+    with pytest.raises(DataError, match=fragment):
+        op.load(tmp_path / "bad.nc")
