@@ -37,6 +37,7 @@ RANK = {
     "exact": 5,
     "mcmc": 5,
     "search": 5,
+    "parts": 5.5,
     "runs": 6,
     "posterior": 7,
     "model": 5,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from outpoint.data import Dataset, load_dataset, simulate
+    from outpoint.data import Dataset, load_dataset, load_series, simulate, simulate_series
     from outpoint.data import bundled as datasets
     from outpoint.errors import (
         CheckpointError,
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from outpoint.tables import write_jkl
 
 _HOMES = {
-    "outpoint.data": ("Dataset", "load_dataset", "simulate"),
+    "outpoint.data": ("Dataset", "load_dataset", "load_series", "simulate", "simulate_series"),
     "outpoint.errors": (
         "CheckpointError",
         "DataError",
@@ -145,6 +145,7 @@ __all__ = [
     "learn",
     "load",
     "load_dataset",
+    "load_series",
     "log_score",
     "plots",
     "random_dag",
@@ -153,6 +154,7 @@ __all__ = [
     "read_jkl",
     "sample_uniform_dags",
     "simulate",
+    "simulate_series",
     "write_dag",
     "write_jkl",
 ]

@@ -10,7 +10,7 @@ from time import perf_counter
 from types import MappingProxyType
 
 from outpoint.clock import Clock
-from outpoint.data import Data, Dataset, Entry
+from outpoint.data import Data, Entry
 from outpoint.data.cells import DecimalMark
 from outpoint.data.reading import Names, Treatment
 from outpoint.data.wording import enumerate_items
@@ -22,8 +22,17 @@ from outpoint.naming import named, option
 from outpoint.narrowing import Narrowed, narrow
 from outpoint.options import LEARN, Options, carried_out_by, options_of
 from outpoint.pacing import Pace, affordable_parents, refuse_slow_scoring
+from outpoint.parts import (
+    Split,
+    can_be_scored,
+    find_split,
+    limit_parents,
+    require_scorable,
+    solve_parts,
+)
 from outpoint.posterior import ExactPosterior, Posterior, RunInfo, write_run
 from outpoint.posterior.effects import GaussianModel
+from outpoint.posterior.exact import Solution
 from outpoint.posterior.info import make_info
 from outpoint.processors import limited_threads, n_threads
 from outpoint.resumption import find_saved
@@ -75,7 +84,10 @@ def _make_run(
     if saved is not None:
         asked = saved.adopt(asked, dataset)
     model = prepare(dataset, asked)
-    method = _chosen_method(asked, dataset)
+    split = find_split(model.scorer, model.prior)
+    method = _chosen_method(asked, split)
+    if method == "exact":
+        model = limit_parents(model, split, asked.max_parents)
     if asked.time is not None and method != "exact" and saved is None:
         model = _scored_in_time(model, asked, clock, asked.time)
     asked = replace(
@@ -91,7 +103,7 @@ def _make_run(
         if saved.run.summary.exists():
             return finished  # otherwise it died while its files were moved into place
     if method == "exact":
-        posterior = _sum_over_all(model, asked, run, info, report)
+        posterior = _sum_over_all(model, split, asked, run, info, report)
     else:
         posterior = _sample(model, asked, run, info, report, clock)
     posterior.is_scored = model.is_scored
@@ -147,6 +159,7 @@ def _scored_in_time(model: Model, asked: Options, clock: Clock, seconds: float) 
 
 def _sum_over_all(
     model: Model,
+    split: Split,
     asked: Options,
     run: RunDirectory | None,
     info: Callable[..., RunInfo],
@@ -155,17 +168,31 @@ def _sum_over_all(
     """Score all families, then sum over all DAGs."""
     report(Progress("scoring parent sets", 0.0))
     with workers(asked) as pool:
-        table = model.tabulate(model.data.n_nodes - 1, pool)
-    stage = "summing over all DAGs"
-    report(Progress(stage, 0.0))
-    log_prior_sum = log_sum_by_size(table, model.prior)
-    if log_prior_sum is None:
-        log_prior_sum = log_sum_of_dags(prior_table(table, model.prior))
-    solution = solve(table, lambda fraction: report(Progress(stage, fraction)))
+        solution, log_prior_sum = _solve(model, split, pool, report)
     if run is not None:
         run.discard_checkpoint()  # of a run that is to be replaced
     gaussian = GaussianModel.from_scorer(model.scorer, model.data.names)
     return ExactPosterior(info(), solution, gaussian, log_prior_sum)
+
+
+def _solve(
+    model: Model, split: Split, pool: Executor | None, report: ProgressCallback
+) -> tuple[Solution, float]:
+    """The sum over all DAGs, all at once or by parts, and that of their prior weights."""
+    stage = "summing over all DAGs"
+
+    def tell(fraction: float) -> None:
+        report(Progress(stage, fraction))
+
+    if len(split.parts) > 1:
+        data, scorer, prior = model.data, model.scorer, model.prior
+        return solve_parts(data.names, scorer, prior, split, model.max_parents, pool, tell)
+    table = model.tabulate(model.data.n_nodes - 1, pool)
+    tell(0.0)
+    log_prior_sum = log_sum_by_size(table, model.prior)
+    if log_prior_sum is None:
+        log_prior_sum = log_sum_of_dags(prior_table(table, model.prior))
+    return solve(table, tell), log_prior_sum
 
 
 def _sample(
@@ -220,15 +247,17 @@ def _narrow(
     return narrowed
 
 
-def _chosen_method(asked: Options, data: Dataset) -> str:
+def _chosen_method(asked: Options, split: Split) -> str:
     """The engine to use; refuses problems that do not fit."""
     method = asked.method
     if method == "auto":
-        quick = is_quick(data.n_nodes, asked.memory_limit, asked.time, n_threads())
+        quick = is_quick(split.largest, asked.memory_limit, asked.time, n_threads())
+        quick = quick and can_be_scored(split, asked.max_parents)
         method = "exact" if asked.moves is None and quick else "mcmc"
     if method == "exact":
-        require_feasible(data.n_nodes, asked.memory_limit)
-        require_in_time(data.n_nodes, asked.time)
+        require_feasible(split.largest, asked.memory_limit)
+        require_in_time(split.largest, asked.time)
+        require_scorable(split, asked.max_parents)
     else:
         check_method(method, asked.moves)
     return method
@@ -305,11 +334,12 @@ def learn(
         ``"blocks"`` or ``"conditional-gaussian"`` (both), ``"bic"``, or a score object such as
         ``BGe(alpha_mu=0.1)`` or ``CustomScore(function)``.
     method
-        ``"exact"``: the posterior itself, for up to about 21 variables. ``"mcmc"``: our sampler.
+        ``"exact"``: the posterior itself, for up to about 21 variables, or as many in each of the
+        parts into which background knowledge splits the problem. ``"mcmc"``: our sampler.
         ``"partition"``, ``"partition+rev"``, ``"structure"``, ``"structure+rev"``: the paper's
         samplers; ``"order"``: order MCMC, which is biased. ``"auto"`` is exact up to 21
-        variables, unless that needs more memory or ``time`` than there is or ``moves`` are given,
-        and ``"mcmc"`` otherwise.
+        variables in a part, unless that needs more memory or ``time`` than there is or ``moves``
+        are given, and ``"mcmc"`` otherwise.
     max_parents
         Most parents a node may have. By default there is no limit up to 20 variables; beyond, as
         many as can be scored in a second or two, and at least 3. Where not all sets of 4 and more

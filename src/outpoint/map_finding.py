@@ -18,6 +18,14 @@ from outpoint.graphs import Cpdag, Dag
 from outpoint.model import Model, prepare, read
 from outpoint.naming import named
 from outpoint.options import Options, carried_out_by
+from outpoint.parts import (
+    Split,
+    can_be_scored,
+    find_parts_optima,
+    find_split,
+    limit_parents,
+    require_scorable,
+)
 from outpoint.posterior.info import RunInfo, make_info
 from outpoint.processors import limited_threads
 from outpoint.progress import FractionCallback, Progress, ProgressCallback
@@ -167,25 +175,34 @@ def _find(data: Data, asked: Options, report: ProgressCallback) -> MapResult:
     # candidates do not limit the parents here
     model = prepare(read(data, asked), replace(asked, n_candidates=None))
     n_nodes = model.data.n_nodes
-    method = _chosen_method(asked, n_nodes)
+    split = find_split(model.scorer, model.prior)
+    method = _chosen_method(asked, split)
+    if method == "exact":
+        model = limit_parents(model, split, asked.max_parents)
     _refuse_foreign(method, asked)
     runs, steps = asked.runs, asked.steps
     asked = replace(asked, method=method, seed=checked_seed(asked.seed))
     n_runs = _default_runs(method, n_nodes) if runs is None else runs
     n_steps = default_steps(n_nodes) if steps is None else steps
     report(Progress("scoring parent sets", 0.0))
-    table = model.tabulate(
-        n_nodes - 1 if method == "exact" else asked.n_candidates,
-        only_winners=method == "search",
-    )
+    table = None
+    if method != "exact" or len(split.parts) == 1:
+        table = model.tabulate(
+            n_nodes - 1 if method == "exact" else asked.n_candidates,
+            only_winners=method == "search",
+        )
     report(Progress("searching", 0.0))
-    found = _search(
-        table,
-        model.prior.required,
-        asked,
-        n_runs=n_runs,
-        n_steps=n_steps,
-        progress=lambda fraction: report(Progress("searching", fraction)),
+    found = (
+        _find_by_parts(model, split, asked.known_seed)
+        if table is None
+        else _search(
+            table,
+            model.prior.required,
+            asked,
+            n_runs=n_runs,
+            n_steps=n_steps,
+            progress=lambda fraction: report(Progress("searching", fraction)),
+        )
     )
     return _conclude(
         model,
@@ -279,6 +296,19 @@ missing, na, decimal, separator, cardinality_row, interventions, strict, allow_d
     raise NotImplementedError  # _find_map is called instead
 
 
+def _find_by_parts(model: Model, split: Split, seed: int) -> _Found:
+    """What is found where the best DAG is put together from parts."""
+    optima, log_score = find_parts_optima(
+        model.scorer,
+        model.prior,
+        split,
+        model.max_parents,
+        np.random.default_rng(seed),
+        EXACT_TRIES,
+    )
+    return _Found(optima, np.full(len(optima), log_score))
+
+
 def _search(
     table: ScoreTable,
     required: Booleans,
@@ -318,7 +348,7 @@ def _search(
 
 def _conclude(
     model: Model,
-    table: ScoreTable,
+    table: ScoreTable | None,
     found: _Found,
     *,
     method: str,
@@ -346,9 +376,13 @@ def _conclude(
     elif space == "order":
         n_orders, is_exact = count_orders(optima[0], n_runs)
         miss = bound_miss_probability(hits, n_runs, n_orders)
+    n_candidates = model.data.n_nodes - 1
+    if table is not None:
+        best = sum(table.log_score(v, s) for v, s in enumerate(optima[0].parent_sets))
+        n_candidates = table.candidates.shape[1]
     return MapResult(
         dag=optima[0],
-        log_score=sum(table.log_score(v, s) for v, s in enumerate(optima[0].parent_sets)),
+        log_score=best,
         method=method,
         hits=hits,
         runs=n_runs,
@@ -359,7 +393,7 @@ def _conclude(
         optima=optima,
         run_log_scores=found.log_scores[:n_runs],
         n_steps=n_steps,
-        n_candidates=table.candidates.shape[1],
+        n_candidates=n_candidates,
         info=info,
     )
 
@@ -379,15 +413,17 @@ def _classes(
     return tuple(classes.values())
 
 
-def _chosen_method(asked: Options, n_nodes: int) -> str:
+def _chosen_method(asked: Options, split: Split) -> str:
     """The engine to use; a search if options were given that only a search has."""
     method = asked.method
     if method == "auto":
         is_searched = any(asked.is_given(name) for name in ("runs", "steps", "space"))
-        is_exact = not is_searched and is_best_quick(n_nodes, asked.memory_limit)
+        is_exact = not is_searched and is_best_quick(split.largest, asked.memory_limit)
+        is_exact = is_exact and can_be_scored(split, asked.max_parents)
         method = "exact" if is_exact else "search"
     if method == "exact":
-        require_best_feasible(n_nodes, asked.memory_limit)
+        require_best_feasible(split.largest, asked.memory_limit)
+        require_scorable(split, asked.max_parents)
     return method
 
 

@@ -22,6 +22,7 @@ from outpoint.scores import (
     StructurePrior,
     bind_score,
     build_prior,
+    know_given,
     note_few_rows,
     note_units,
     reading_for,
@@ -29,6 +30,7 @@ from outpoint.scores import (
     resolve_knowledge,
     resolve_prior,
     resolve_score,
+    score_given,
 )
 from outpoint.tables import ScoreTable, build_table, check_max_parents
 
@@ -144,11 +146,12 @@ def prepare(dataset: Dataset, asked: Options) -> Model:
     """Bind the score to data that were read, combine prior and knowledge, refuse what is wrong."""
     chosen = resolve_score(asked.score, dataset)
     scorer = bind_score(chosen, dataset, allow_degenerate=asked.allow_degenerate)
+    scorer = score_given(dataset, scorer)
     limit = check_max_parents(
         dataset.n_nodes, asked.max_parents, scorer.affordable, asked.n_candidates
     )
     structure_prior = resolve_prior(asked.structure_prior, chosen)
-    known = known_to(asked).bind(dataset.names)
+    known = (known_to(asked) | know_given(dataset)).bind(dataset.names)
     prior = build_prior(
         dataset.names, structure_prior=structure_prior, knowledge=known, max_parents=limit
     )

@@ -15,7 +15,7 @@ from outpoint.cli.groups import Group
 from outpoint.errors import OptionError
 from outpoint.naming import flag
 from outpoint.options import LEARN, OPTIONS, Option, Options, Role, names_of, options_of
-from outpoint.options.option import MODEL_PANEL
+from outpoint.options.option import MODEL_PANEL, READING_PANEL
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset
@@ -63,11 +63,48 @@ EquivalentSampleSize = Annotated[
         rich_help_panel=MODEL_PANEL,
     ),
 ]
+
+
+def _series_option(kind: Any, metavar: str | None, text: str) -> Any:
+    """A parameter that says how the rows of a series follow each other."""
+    return Annotated[
+        kind | None, typer.Option(metavar=metavar, help=text, rich_help_panel=READING_PANEL)
+    ]
+
+
 SETTINGS: dict[str, tuple[Any, Any]] = {
     "raw_units": (RawUnits, False),
     "equivalent_sample_size": (EquivalentSampleSize, None),
 }
 """Settings of scores, which Python gives to the score itself."""
+
+SERIES: dict[str, tuple[Any, Any]] = {
+    "time_column": (
+        _series_option(str, "COLUMN", "Column of times of a series: numbers, or dates."),
+        None,
+    ),
+    "subject_column": (
+        _series_option(str, "COLUMN", "Column that tells the subjects of a panel apart."),
+        None,
+    ),
+    "lags": (
+        _series_option(
+            int, "NUMBER", "Rows are times in order, and variables depend on so many times before."
+        ),
+        None,
+    ),
+    "static": (
+        _series_option(list[str], "NAMES", "Columns that do not change within a subject."),
+        None,
+    ),
+    "contemporaneous": (
+        _series_option(
+            bool, None, "Whether variables of a series may depend on others at the same time."
+        ),
+        None,
+    ),
+}
+"""Options of ``load_series``, which Python calls by itself."""
 
 SHORT = {"out": "-o"}
 """Flags of one letter."""
@@ -98,6 +135,8 @@ def declared(function: str, *roles: Role) -> Group:
     parameters = {
         one.name: (parameter(one), None if one.default == () else one.default) for one in chosen
     }
+    if Role.READING in roles or not roles:
+        parameters |= SERIES
     return Group(parameters | ({} if roles else SETTINGS), Given.parse)
 
 
@@ -118,6 +157,10 @@ class Given(dict[str, Any]):
                 continue
             texts = [text for group in given[name] for text in parse_group(group, flag(name))]
             given[name] = READERS.get(name, list)(texts)
+        if "static" in given:
+            given["static"] = [
+                name for group in given["static"] for name in parse_group(group, "--static")
+            ]
         if given.get("separator") in ("tab", "\\t"):
             given["separator"] = "\t"
         return given
@@ -128,11 +171,20 @@ class Given(dict[str, Any]):
 
         names = [*names_of(Role.READING), "score", "allow_degenerate"]
         given = {name: self[name] for name in names if name in self}
-        return read(data, Options.read(LEARN, given), keep=keep)
+        series = {name: self[name] for name in SERIES if name in self}
+        if not series:
+            return read(data, Options.read(LEARN, given), keep=keep)
+        from outpoint.data import load_series
+        from outpoint.scores import reading_for
+
+        for name in ("time", "subject"):
+            series[name] = series.pop(f"{name}_column", None)
+        own = reading_for(given.pop("score", "auto"))
+        return load_series(data, **series, **given, **own)
 
     def arguments(self, data: "Dataset") -> dict[str, Any]:
         """All other options as Python takes them for these data."""
-        left_out = {*names_of(Role.READING), *SETTINGS}
+        left_out = {*names_of(Role.READING), *SETTINGS, *SERIES}
         given = {name: value for name, value in self.items() if name not in left_out}
         settings = {name: self.get(name) for name in SETTINGS}
         given["score"] = parse_score(self.get("score", "auto"), data, **settings)

@@ -62,7 +62,8 @@ def _data(info: RunInfo, lines: list[str]) -> str:
     if not info.reading:
         return repr(info.path)
     options = "".join(f", {name}={value!r}" for name, value in info.reading.items())
-    return f"op.load_dataset({info.path!r}{options})"
+    function = "load_series" if "lags" in info.reading else "load_dataset"
+    return f"op.{function}({info.path!r}{options})"
 
 
 def _written(name: str, value: Any) -> str:
