@@ -106,6 +106,9 @@ SERIES: dict[str, tuple[Any, Any]] = {
 }
 """Options of ``load_series``, which Python calls by itself."""
 
+FIRST = ("out", "max_parents", "method", "time", "seed", "resume", "overwrite")
+"""The options that the help begins with: those that most users need."""
+
 SHORT = {"out": "-o"}
 """Flags of one letter."""
 
@@ -131,7 +134,11 @@ def parameter(one: Option) -> Any:
 
 def declared(function: str, *roles: Role) -> Group:
     """The options of a function of Python that the command line has, all or those of some roles."""
-    chosen = [one for one in options_of(function, *roles) if one.help is not None]
+    rank = {name: place for place, name in enumerate(FIRST)}
+    chosen = sorted(
+        (one for one in options_of(function, *roles) if one.help is not None),
+        key=lambda one: rank.get(one.name, len(rank)),
+    )
     parameters = {
         one.name: (parameter(one), None if one.default == () else one.default) for one in chosen
     }
