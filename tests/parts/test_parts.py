@@ -149,7 +149,7 @@ def test_a_fold_that_forgets_earlier_parents_is_noticed(monkeypatch):
 
 
 def test_draws_have_the_law_of_the_posterior():
-    """Two chi-squared tests of 5,000 draws, of DAGs and of paths: a false alarm in 5,000 runs."""
+    """A chi-squared test of 5,000 draws at a level of 1e-4: a false alarm in 10,000 seeds."""
     problem = problems.random_scores(5, tiers=[["b", "d"], ["a", "c", "e"]], max_parents=2)
     found, reference = by_parts(problem), problem.enumerate()
     dags, log_scores = found.draw(5000, seed=3)

@@ -19,7 +19,7 @@ N_EDGES_SHOWN = 30
 @takes(given=options.declared(MAP))
 def map_command(
     data: options.Data,
-    given: options.Given,
+    *,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -30,6 +30,7 @@ def map_command(
             "(bnlearn) or .dagitty; and how it was found to FILE.json.",
         ),
     ] = None,
+    given: options.Given,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
