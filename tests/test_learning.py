@@ -15,6 +15,7 @@ import pytest
 
 import outpoint as op
 from outpoint.model import prepare
+from outpoint.options import Options
 from tests.grids import first
 from tests.reference import bge_family_score, enumerate_posterior
 
@@ -293,12 +294,8 @@ def test_the_model_keeps_its_knowledge() -> None:
     table = np.full((4, 4), 0.2)
     table[0, 1] = 0.7
     model = prepare(
-        FRAME,
-        score="auto",
-        max_parents=None,
-        structure_prior="uniform",
-        knowledge=op.Knowledge(edge_prior=table),
-        allow_degenerate=False,
+        op.load_dataset(FRAME),
+        Options(structure_prior="uniform", knowledge=op.Knowledge(edge_prior=table)),
     )
     expected = {"others": 0.2, "edges": [("a", "b", 0.7)]}
     assert model.knowledge == op.Knowledge(edge_prior=expected)
@@ -449,10 +446,15 @@ def test_progress_is_reported() -> None:
 
 
 BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
-    "method": ({"method": "magic"}, op.OptionError, "unknown method 'magic'"),
+    "method": (
+        {"method": "magic"},
+        op.OptionError,
+        "method is one of auto, exact, mcmc, partition, partition+rev, order, structure, "
+        "structure+rev, not 'magic'.",
+    ),
     "score": ({"score": "aic"}, op.OptionError, "unknown score 'aic'"),
-    "score object": ({"score": 5}, op.OptionError, "a score is a name"),
-    "no score": ({"score": None}, op.OptionError, "a score is a name"),
+    "score object": ({"score": 5}, op.OptionError, "score is a name, BGe()"),
+    "no score": ({"score": None}, op.OptionError, "score is a name, BGe()"),
     "bdeu of numbers": ({"score": "bdeu"}, op.DataError, "BDeu needs categorical"),
     "structure prior": ({"structure_prior": "x"}, op.OptionError, "fair, uniform"),
     "edge prior": ({"edge_prior": 1.0}, op.OptionError, "between 0 and 1"),
@@ -531,7 +533,7 @@ def test_too_little_memory_makes_auto_sample() -> None:
 
 def test_options_of_sampling_are_not_ignored_in_silence() -> None:
     data = np.random.default_rng(0).normal(size=(30, 3))
-    message = "nothing is sampled: steps, time and n_candidates are not used"
+    message = "nothing is sampled: steps, n_candidates and time are not used"
     with pytest.warns(op.IgnoredOptionWarning, match=message) as caught:
         found = op.learn(data, method="exact", steps=100, n_candidates=2, time="1m", chains=4)
     assert caught[0].filename == __file__, "the warning points at the call"

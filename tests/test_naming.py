@@ -124,7 +124,12 @@ def test_the_same_message_for_both_readers(run: Run) -> None:  # noqa: F811
 
 def test_options_of_python_alone_have_no_flag(run: Run) -> None:  # noqa: F811
     """The command line says by the score which kind is preferred."""
-    with pytest.raises(op.OptionError, match=r"^prefer is 'continuous'"), command_line():
+    with (
+        pytest.raises(
+            op.OptionError, match=r"^prefer is one of continuous, categorical, not 'both'"
+        ),
+        command_line(),
+    ):
         op.load_dataset("data.csv", prefer="both")  # type: ignore[arg-type]
 
 

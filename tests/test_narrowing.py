@@ -15,8 +15,8 @@ from outpoint.mcmc.ladder import FIRST_REPLICAS
 from outpoint.mcmc.samplers.partition import partition_of
 from outpoint.model import prepare
 from outpoint.narrowing import narrow
+from outpoint.options import Options
 from outpoint.posterior import SampledPosterior
-from outpoint.scores import Knowledge
 from outpoint.tables.build import check_max_parents
 from outpoint.tables.view import view_table
 from tests.grids import first
@@ -142,12 +142,7 @@ def test_pilots_replace_poor_candidates() -> None:
 def test_replicas_begin_at_dags_of_their_own(n_candidates: int) -> None:
     """Each chain at other searched DAGs, the best first, if not all sets are inside."""
     model = prepare(
-        make_data(6),
-        score="auto",
-        structure_prior="uniform",
-        max_parents=5,
-        knowledge=op.Knowledge(),
-        allow_degenerate=False,
+        op.load_dataset(make_data(6)), Options(structure_prior="uniform", max_parents=5)
     )
     found, _ = narrow(model, n_candidates, None, seed=1)
     if n_candidates == 5:
@@ -289,15 +284,10 @@ def test_a_required_edge_from_outside_given_candidates() -> None:
 def test_the_default_limit_knows_the_score() -> None:
     """A hundred columns: 6 parents if they are Gaussian, 4 if they are counted."""
     values = np.random.default_rng(1).normal(size=(30, 100))
-    options: dict[str, Any] = {
-        "max_parents": None,
-        "structure_prior": "uniform",
-        "knowledge": Knowledge(),
-        "allow_degenerate": True,
-    }
-    assert prepare(values, score="bge", **options).max_parents == 6
+    options: dict[str, Any] = {"structure_prior": "uniform", "allow_degenerate": True}
+    assert prepare(op.load_dataset(values), Options(score="bge", **options)).max_parents == 6
     levels = pd.DataFrame((values > 0).astype(str))
-    assert prepare(levels, score="bdeu", **options).max_parents == 4
+    assert prepare(op.load_dataset(levels), Options(score="bdeu", **options)).max_parents == 4
 
 
 @pytest.mark.parametrize(("n", "limit"), [(20, 19), (40, 10), (50, 6), (100, 4), (200, 3)])

@@ -7,6 +7,7 @@ import outpoint as op
 from outpoint.clock import Clock
 from outpoint.errors import TooLargeError
 from outpoint.exact.feasibility import describe_cost, is_quick, require_in_time
+from outpoint.options import LEARN, Options
 from outpoint.pacing import PREPARING, SEARCHING, Pace, affordable_parents, effort_options
 
 
@@ -72,7 +73,7 @@ def test_pilots_end_with_their_share(watch: Watch) -> None:
 @pytest.mark.parametrize("effort", [0.0, 1.5, "all", True, float("nan")])
 def test_efforts_that_are_none(effort: object) -> None:
     with pytest.raises(op.OptionError, match="search_effort is a number from"):
-        Pace(search_effort=effort)  # type: ignore[arg-type]
+        Options.read(LEARN, {"search_effort": effort})
 
 
 class SlowScorer:

@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 
 import outpoint as op
-from outpoint.model import READING
+from outpoint.options import Role, names_of
 from outpoint.posterior.run_again import run_again
 
+READING = names_of(Role.READING)
 RNG = np.random.default_rng(5)
 FRAME = pd.DataFrame(RNG.normal(size=(40, 3)).round(3), columns=list("xyz"))
 FRAME["x"] += FRAME["y"]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from outpoint.arguments import IgnoredOptionWarning
-    from outpoint.data import Dataset, load_dataset, simulate
+    from outpoint.data import Dataset, load_dataset, load_series, simulate, simulate_series
     from outpoint.data import bundled as datasets
     from outpoint.errors import (
         CheckpointError,
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
         sample_uniform_dags,
         write_dag,
     )
-    from outpoint.learning import learn
+    from outpoint.learning import IgnoredOptionWarning, learn
     from outpoint.map_finding import MapResult, find_map
     from outpoint.posterior import (
         ConsensusWarning,
@@ -61,7 +60,7 @@ if TYPE_CHECKING:
     from outpoint.tables import write_jkl
 
 _HOMES = {
-    "outpoint.data": ("Dataset", "load_dataset", "simulate"),
+    "outpoint.data": ("Dataset", "load_dataset", "load_series", "simulate", "simulate_series"),
     "outpoint.errors": (
         "CheckpointError",
         "DataError",
@@ -84,8 +83,7 @@ _HOMES = {
         "sample_uniform_dags",
         "write_dag",
     ),
-    "outpoint.arguments": ("IgnoredOptionWarning",),
-    "outpoint.learning": ("learn",),
+    "outpoint.learning": ("IgnoredOptionWarning", "learn"),
     "outpoint.scoring": ("log_score",),
     "outpoint.map_finding": ("MapResult", "find_map"),
     "outpoint.posterior": (
@@ -147,6 +145,7 @@ __all__ = [
     "learn",
     "load",
     "load_dataset",
+    "load_series",
     "log_score",
     "plots",
     "random_dag",
@@ -155,6 +154,7 @@ __all__ = [
     "read_jkl",
     "sample_uniform_dags",
     "simulate",
+    "simulate_series",
     "write_dag",
     "write_jkl",
 ]

@@ -20,7 +20,8 @@ from outpoint.data.reading import Names, Treatment
 from outpoint.errors import DataError, OptionError
 from outpoint.learning import learn
 from outpoint.mcmc import Moves
-from outpoint.model import READING, read
+from outpoint.model import read
+from outpoint.options import FIT, LEARN, Options, Role, keeps_arguments, options_of
 from outpoint.sampling import Start
 from outpoint.scores import GivenEdgePrior, Knowledge, Score
 
@@ -62,6 +63,7 @@ class OutpointLearner:
         The ``score`` of :func:`outpoint.learn`.
     """
 
+    @keeps_arguments
     def __init__(
         self,
         *,
@@ -110,38 +112,7 @@ class OutpointLearner:
         scheduler: str | None = None,
         threads: int | None = None,
     ) -> None:
-        arguments = locals()
-        for name in READING:
-            setattr(self, name, arguments[name])
-        self.threshold = threshold
-        self.local_score = local_score
-        self.method = method
-        self.max_parents = max_parents
-        self.chains = chains
-        self.steps = steps
-        self.seed = seed
-        self.warmup = warmup
-        self.draws = draws
-        self.moves = moves
-        self.edge_reversals = edge_reversals
-        self.start = start
-        self.n_candidates = n_candidates
-        self.candidates = candidates
-        self.structure_prior = structure_prior
-        self.knowledge = knowledge
-        self.edge_prior = edge_prior
-        self.forbidden = forbidden
-        self.required = required
-        self.tiers = tiers
-        self.roots = roots
-        self.allow_degenerate = allow_degenerate
-        self.memory_limit = memory_limit
-        self.time = time
-        self.until_converged = until_converged
-        self.planned_steps = planned_steps
-        self.engine = engine
-        self.scheduler = scheduler
-        self.threads = threads
+        """Keep the options as they are; ``fit`` checks them."""
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
@@ -169,13 +140,13 @@ class OutpointLearner:
         import pandas as pd
 
         options = self.get_params()
-        threshold = options.pop("threshold")
-        if threshold is not None and not 0.0 <= threshold <= 1.0:
-            raise OptionError(f"threshold is a probability or None, not {threshold!r}.")
-        _refuse_unusable(X, self.allow_degenerate)
         options["score"] = options.pop("local_score")
-        data = read(X, options)
-        posterior = learn(data, **{name: options[name] for name in options.keys() - set(READING)})
+        asked = Options.read(FIT, options)
+        _refuse_unusable(X, asked.allow_degenerate)
+        data = read(X, asked)
+        not_reading = [one for one in options_of(LEARN) if one.role != Role.READING]
+        posterior = learn(data, **asked.chosen(not_reading))
+        threshold = asked.threshold
         self.posterior_: Posterior = posterior
         self.edge_support_: pd.DataFrame = posterior.edge_probabilities
         self.causal_graph_: Dag = posterior.map_dag

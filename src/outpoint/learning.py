@@ -1,63 +1,269 @@
 """Learning a posterior: data, score, table and engine, one stage after the other."""
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import replace
-from inspect import signature
 from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any
 
-from outpoint.arguments import Arguments, decisive_options, requested_options, warn_of_ignored
 from outpoint.clock import Clock
-from outpoint.data import Data, Dataset, Entry
+from outpoint.data import Data, Entry
 from outpoint.data.cells import DecimalMark
 from outpoint.data.reading import Names, Treatment
+from outpoint.data.wording import enumerate_items
 from outpoint.errors import OptionError
 from outpoint.exact import is_quick, log_sum_of_dags, require_feasible, require_in_time, solve
 from outpoint.mcmc import SAMPLERS, Moves, check_method
 from outpoint.model import Model, prepare, read
-from outpoint.naming import named
+from outpoint.naming import named, option
 from outpoint.narrowing import Narrowed, narrow
+from outpoint.options import LEARN, Options, carried_out_by, options_of
 from outpoint.pacing import Pace, affordable_parents, refuse_slow_scoring
+from outpoint.parts import (
+    Split,
+    can_be_scored,
+    find_split,
+    limit_parents,
+    require_scorable,
+    solve_parts,
+)
 from outpoint.posterior import ExactPosterior, Posterior, RunInfo, write_run
 from outpoint.posterior.effects import GaussianModel
+from outpoint.posterior.exact import Solution
 from outpoint.posterior.info import make_info
 from outpoint.processors import limited_threads, n_threads
 from outpoint.resumption import find_saved
 from outpoint.runs import Progress, ProgressCallback, RunDirectory, saved_arrays
 from outpoint.runs.scores import keep_scores, kept_scores
-from outpoint.sampling import (
-    SamplingOptions,
-    Start,
-    parse_seconds,
-    sample_posterior,
-    workers,
-)
-from outpoint.scores import (
-    GivenEdgePrior,
-    Knowledge,
-    Score,
-    resolve_knowledge,
-)
+from outpoint.sampling import Plan, Start, sample_posterior, workers
+from outpoint.scores import GivenEdgePrior, Knowledge, Score
 from outpoint.scoring import log_score_of
 from outpoint.showing import GivenProgress, shown
 from outpoint.signals import remembered_signals
 from outpoint.tables.prior import log_sum_by_size, prior_table
 from outpoint.whole_numbers import checked_seed
 
-METHODS = ("auto", "exact", *SAMPLERS)
 
-KNOWLEDGE = ("knowledge", "edge_prior", "forbidden", "required", "tiers", "roots")
-SAMPLING = (
-    *("chains", "steps", "planned_steps", "warmup", "draws", "until_converged", "moves"),
-    *("edge_reversals", "start", "engine", "scheduler", "checkpoint_seconds"),
-)
-"""Options of :func:`learn` that are passed on by the same names."""
+class IgnoredOptionWarning(UserWarning):
+    """Options were given that the chosen method does not have."""
 
 
+def _learn(data: Data, asked: Options) -> Posterior:
+    """Hold what a run needs, its directory, threads, signals and progress, while it is made."""
+    _refuse_together(asked)
+    if asked.method == "exact":
+        _warn_of_ignored(asked)
+    run = None if asked.out is None else RunDirectory(asked.out)
+    with ExitStack() as stack:
+        stack.enter_context(limited_threads(asked.threads))
+        show = stack.enter_context(shown(asked.progress))
+        check_signals = stack.enter_context(remembered_signals())
+        if run is not None:
+            stack.enter_context(
+                run.held(overwrite=asked.overwrite and not asked.resume, resume=asked.resume)
+            )
+
+        def report(progress: Progress) -> None:
+            check_signals()
+            if show is not None:
+                show(progress)
+
+        return _make_run(data, asked, run, report)
+
+
+def _make_run(
+    data: Data, asked: Options, run: RunDirectory | None, report: ProgressCallback
+) -> Posterior:
+    """Do what was ``asked`` for, in the directory of a run, if there is one, that is held."""
+    clock, started = Clock(asked.time), perf_counter()
+    dataset = read(data, asked)
+    saved = find_saved(run) if asked.resume and run is not None else None
+    if saved is not None:
+        asked = saved.adopt(asked, dataset)
+    model = prepare(dataset, asked)
+    split = find_split(model.scorer, model.prior)
+    method = _chosen_method(asked, split)
+    if method == "exact":
+        model = limit_parents(model, split, asked.max_parents)
+    if asked.time is not None and method != "exact" and saved is None:
+        model = _scored_in_time(model, asked, clock, asked.time)
+    asked = replace(
+        asked, method=method, seed=checked_seed(asked.seed), max_parents=model.max_parents
+    )
+
+    def info(taken: Mapping[str, float] = MappingProxyType({})) -> RunInfo:
+        return make_info(model.record, asked, seconds=perf_counter() - started, taken=taken)
+
+    if saved is not None and saved.posterior is not None:
+        finished = saved.finished(info(), lambda dag: log_score_of(model.scorer, model.prior, dag))
+        finished.is_scored = model.is_scored
+        if saved.run.summary.exists():
+            return finished  # otherwise it died while its files were moved into place
+    if method == "exact":
+        posterior = _sum_over_all(model, split, asked, run, info, report)
+    else:
+        posterior = _sample(model, asked, run, info, report, clock)
+    posterior.is_scored = model.is_scored
+    if run is not None:
+        command = asked.command
+        text = command(posterior) if callable(command) else command
+        write_run(posterior, run, data=dataset, command=text)
+    return posterior
+
+
+def _refuse_together(asked: Options) -> None:
+    """Refuse options that make no sense together."""
+    if asked.method == "exact" and asked.moves is not None:
+        raise OptionError("moves belongs to the partition samplers, not to method 'exact'.")
+    if asked.scheduler is not None and asked.engine != "dask":
+        raise OptionError(f"a scheduler belongs to {option('engine', 'dask')}.")
+    if asked.scheduler is not None and asked.out is None:
+        raise OptionError(
+            f"with a scheduler give a directory ({named('out')}) that all workers can read and "
+            "write."
+        )
+
+
+def _warn_of_ignored(asked: Options) -> None:
+    """Name the options of sampling that an exact run was given, to the caller of ``learn``."""
+    ignored = [one.name for one in options_of(LEARN) if one.is_of_sampling]
+    ignored = [name for name in ignored if asked.is_given(name)]
+    if ignored:
+        warnings.warn(describe_ignored(ignored), IgnoredOptionWarning, stacklevel=4)
+
+
+def describe_ignored(names: Sequence[str]) -> str:
+    """A sentence about options that an exact run does not use."""
+    verb = "is" if len(names) == 1 else "are"
+    listed = enumerate_items(names, limit=len(names))
+    return f"the posterior is exact and nothing is sampled: {listed} {verb} not used."
+
+
+def _scored_in_time(model: Model, asked: Options, clock: Clock, seconds: float) -> Model:
+    """The model, with fewer parents by default if scoring them would take too much of the time."""
+    limit = affordable_parents(model.scorer, model.max_parents, clock)
+    if limit == model.max_parents:
+        return model
+    if asked.max_parents is not None:
+        refuse_slow_scoring(model.max_parents, limit, seconds)
+    fewer = prepare(model.data, replace(asked, max_parents=limit))
+    remark = (
+        f"at most {limit} parent{'s' if limit > 1 else ''} instead of {model.max_parents}, as "
+        f"scoring more would take too much of the time; {named('max_parents')} allows more"
+    )
+    return replace(fewer, remarks=(remark,))
+
+
+def _sum_over_all(
+    model: Model,
+    split: Split,
+    asked: Options,
+    run: RunDirectory | None,
+    info: Callable[..., RunInfo],
+    report: ProgressCallback,
+) -> Posterior:
+    """Score all families, then sum over all DAGs."""
+    report(Progress("scoring parent sets", 0.0))
+    with workers(asked) as pool:
+        solution, log_prior_sum = _solve(model, split, pool, report)
+    if run is not None:
+        run.discard_checkpoint()  # of a run that is to be replaced
+    gaussian = GaussianModel.from_scorer(model.scorer, model.data.names)
+    return ExactPosterior(info(), solution, gaussian, log_prior_sum)
+
+
+def _solve(
+    model: Model, split: Split, pool: Executor | None, report: ProgressCallback
+) -> tuple[Solution, float]:
+    """The sum over all DAGs, all at once or by parts, and that of their prior weights."""
+    stage = "summing over all DAGs"
+
+    def tell(fraction: float) -> None:
+        report(Progress(stage, fraction))
+
+    if len(split.parts) > 1:
+        data, scorer, prior = model.data, model.scorer, model.prior
+        return solve_parts(data.names, scorer, prior, split, model.max_parents, pool, tell)
+    table = model.tabulate(model.data.n_nodes - 1, pool)
+    tell(0.0)
+    log_prior_sum = log_sum_by_size(table, model.prior)
+    if log_prior_sum is None:
+        log_prior_sum = log_sum_of_dags(prior_table(table, model.prior))
+    return solve(table, tell), log_prior_sum
+
+
+def _sample(
+    model: Model,
+    asked: Options,
+    run: RunDirectory | None,
+    info: Callable[..., RunInfo],
+    report: ProgressCallback,
+    clock: Clock,
+) -> Posterior:
+    """Score families, then run chains."""
+    report(Progress("scoring parent sets", 0.0))
+    with workers(asked) as pool:
+        narrowed = _narrow(model, asked, run, pool, report, clock)
+        report(Progress("sampling", 0.0))
+        plan = Plan(asked, SAMPLERS[asked.method], model.data.n_nodes, run)
+        gaussian = GaussianModel.from_scorer(model.scorer, model.data.names)
+        return sample_posterior(
+            narrowed, model.prior, plan, model.facts, info, report, pool, gaussian, clock
+        )
+
+
+def _narrow(
+    model: Model,
+    asked: Options,
+    run: RunDirectory | None,
+    pool: Executor | None,
+    report: ProgressCallback,
+    clock: Clock,
+) -> Narrowed:
+    """Choose candidates; scores and choices of a run that is continued are taken from it."""
+    digest = model.scores_digest
+    continued = run if asked.resume else None
+    saved = {} if continued is None else saved_arrays(continued)
+    known = None if continued is None or digest is None else kept_scores(continued, digest)
+    pace = Pace(clock, asked.search_effort, asked.pilots)
+    narrowed, families = narrow(
+        model,
+        asked.n_candidates,
+        asked.candidates,
+        asked.known_seed,
+        pool,
+        saved,
+        known,
+        report,
+        pace,
+    )
+    if run is not None and continued is None:
+        run.discard_checkpoint()
+    if run is not None and digest is not None and not saved:  # a saved run may yet be refused
+        keep_scores(run, digest, families)
+    return narrowed
+
+
+def _chosen_method(asked: Options, split: Split) -> str:
+    """The engine to use; refuses problems that do not fit."""
+    method = asked.method
+    if method == "auto":
+        quick = is_quick(split.largest, asked.memory_limit, asked.time, n_threads())
+        quick = quick and can_be_scored(split, asked.max_parents)
+        method = "exact" if asked.moves is None and quick else "mcmc"
+    if method == "exact":
+        require_feasible(split.largest, asked.memory_limit)
+        require_in_time(split.largest, asked.time)
+        require_scorable(split, asked.max_parents)
+    else:
+        check_method(method, asked.moves)
+    return method
+
+
+@carried_out_by(_learn)
 def learn(
     data: Data,
     score: Score = "auto",
@@ -128,11 +334,12 @@ def learn(
         ``"blocks"`` or ``"conditional-gaussian"`` (both), ``"bic"``, or a score object such as
         ``BGe(alpha_mu=0.1)`` or ``CustomScore(function)``.
     method
-        ``"exact"``: the posterior itself, for up to about 21 variables. ``"mcmc"``: our sampler.
+        ``"exact"``: the posterior itself, for up to about 21 variables, or as many in each of the
+        parts into which background knowledge splits the problem. ``"mcmc"``: our sampler.
         ``"partition"``, ``"partition+rev"``, ``"structure"``, ``"structure+rev"``: the paper's
         samplers; ``"order"``: order MCMC, which is biased. ``"auto"`` is exact up to 21
-        variables, unless that needs more memory or ``time`` than there is or ``moves`` are given,
-        and ``"mcmc"`` otherwise.
+        variables in a part, unless that needs more memory or ``time`` than there is or ``moves``
+        are given, and ``"mcmc"`` otherwise.
     max_parents
         Most parents a node may have. By default there is no limit up to 20 variables; beyond, as
         many as can be scored in a second or two, and at least 3. Where not all sets of 4 and more
@@ -232,197 +439,4 @@ na, decimal, separator, cardinality_row, interventions, strict
         notebook. ``False`` shows nothing, ``True`` everywhere and at once; a function is called
         with a :class:`outpoint.runs.Progress` now and then.
     """
-    arguments = locals().copy()
-    run = None if out is None else RunDirectory(out)
-    if method == "exact":
-        warn_of_ignored(arguments, DEFAULTS)
-    with ExitStack() as stack:
-        stack.enter_context(limited_threads(threads))
-        arguments["progress"] = stack.enter_context(shown(progress))
-        check_signals = stack.enter_context(remembered_signals())
-        if run is not None:
-            stack.enter_context(run.held(overwrite=overwrite and not resume, resume=resume))
-        return _learn(arguments, run, check_signals)
-
-
-DEFAULTS = {name: parameter.default for name, parameter in signature(learn).parameters.items()}
-"""The options of :func:`learn` and what they are by default."""
-
-
-def _learn(
-    asked: dict[str, Any], run: RunDirectory | None, check_signals: Callable[[], None]
-) -> Posterior:
-    """Do what was ``asked`` for, in the directory of a run, if there is one, that is held."""
-    seconds = parse_seconds(asked["time"])
-    clock, started = Clock(seconds), perf_counter()
-    dataset = read(asked["data"], asked)
-    saved = find_saved(run) if asked["resume"] and run is not None else None
-    if saved is not None:
-        asked = saved.adopt(asked, DEFAULTS, dataset)
-    model = _prepare(asked, dataset, asked["max_parents"])
-    method = _chosen_method(asked, dataset, seconds)
-    if seconds is not None and method != "exact" and saved is None:
-        model = _scored_in_time(model, asked, clock, seconds)
-    options = SamplingOptions(
-        sampler=SAMPLERS["mcmc" if method == "exact" else method],
-        n_nodes=dataset.n_nodes,
-        max_parents=model.max_parents,
-        seed=checked_seed(asked["seed"]),
-        time=parse_seconds(asked["time"]),  # which may be that of a run to be resumed
-        out=run,
-        request=requested_options(asked, DEFAULTS),
-        **{name: asked[name] for name in SAMPLING},
-    )
-
-    def info(taken: Mapping[str, float] = MappingProxyType({})) -> RunInfo:
-        return make_info(
-            model.record,
-            method=method,
-            seed=options.seed,
-            options=decisive_options(asked, DEFAULTS, options, method),
-            seconds=perf_counter() - started,
-            taken=taken,
-        )
-
-    def report(progress: Progress) -> None:
-        check_signals()
-        if asked["progress"] is not None:
-            asked["progress"](progress)
-
-    if saved is not None and saved.posterior is not None:
-        finished = saved.finished(info(), lambda dag: log_score_of(model.scorer, model.prior, dag))
-        finished.is_scored = model.is_scored
-        if saved.run.summary.exists():
-            return finished  # otherwise it died while its files were moved into place
-    if method == "exact":
-        posterior = _sum_over_all(model, options, info, report)
-    else:
-        posterior = _sample(model, options, asked, info, report, clock)
-    posterior.is_scored = model.is_scored
-    if run is not None:
-        command = asked["command"]
-        shown = command(posterior) if callable(command) else command
-        write_run(posterior, run, data=dataset, command=shown)
-    return posterior
-
-
-def _prepare(asked: Arguments, dataset: Dataset, max_parents: int | None) -> Model:
-    """The model that was asked for, with so many parents."""
-    return prepare(
-        dataset,
-        score=asked["score"],
-        max_parents=max_parents,
-        structure_prior=asked["structure_prior"],
-        knowledge=resolve_knowledge(**{name: asked[name] for name in KNOWLEDGE}),
-        allow_degenerate=asked["allow_degenerate"],
-        n_candidates=asked["n_candidates"],
-    )
-
-
-def _scored_in_time(model: Model, asked: Arguments, clock: Clock, seconds: float) -> Model:
-    """The model, with fewer parents by default if scoring them would take too much of the time."""
-    limit = affordable_parents(model.scorer, model.max_parents, clock)
-    if limit == model.max_parents:
-        return model
-    if asked["max_parents"] is not None:
-        refuse_slow_scoring(model.max_parents, limit, seconds)
-    fewer = _prepare(asked, model.data, limit)
-    remark = (
-        f"at most {limit} parent{'s' if limit > 1 else ''} instead of {model.max_parents}, as "
-        f"scoring more would take too much of the time; {named('max_parents')} allows more"
-    )
-    return replace(fewer, remarks=(remark,))
-
-
-def _sum_over_all(
-    model: Model,
-    options: SamplingOptions,
-    info: Callable[..., RunInfo],
-    report: ProgressCallback,
-) -> Posterior:
-    """Score all families, then sum over all DAGs."""
-    report(Progress("scoring parent sets", 0.0))
-    with workers(options) as pool:
-        table = model.tabulate(model.data.n_nodes - 1, pool)
-    stage = "summing over all DAGs"
-    report(Progress(stage, 0.0))
-    log_prior_sum = log_sum_by_size(table, model.prior)
-    if log_prior_sum is None:
-        log_prior_sum = log_sum_of_dags(prior_table(table, model.prior))
-    solution = solve(table, lambda fraction: report(Progress(stage, fraction)))
-    if options.out is not None:
-        options.out.discard_checkpoint()  # of a run that is to be replaced
-    gaussian = GaussianModel.from_scorer(model.scorer, model.data.names)
-    return ExactPosterior(info(), solution, gaussian, log_prior_sum)
-
-
-def _sample(
-    model: Model,
-    options: SamplingOptions,
-    asked: Arguments,
-    info: Callable[..., RunInfo],
-    report: ProgressCallback,
-    clock: Clock,
-) -> Posterior:
-    """Score families, then run chains."""
-    report(Progress("scoring parent sets", 0.0))
-    with workers(options) as pool:
-        pace = Pace(clock, asked["search_effort"], asked["pilots"])
-        narrowed = _narrow(model, options, asked, pool, report, pace)
-        report(Progress("sampling", 0.0))
-        candidates = asked["candidates"]
-        own = None if candidates is None else {k: sorted(v) for k, v in candidates.items()}
-        facts = {**model.facts, "given candidates": own}
-        gaussian = GaussianModel.from_scorer(model.scorer, model.data.names)
-        return sample_posterior(
-            narrowed, model.prior, options, facts, info, report, pool, gaussian, clock
-        )
-
-
-def _narrow(
-    model: Model,
-    options: SamplingOptions,
-    asked: Arguments,
-    pool: Executor | None,
-    report: ProgressCallback,
-    pace: Pace,
-) -> Narrowed:
-    """Choose candidates; scores and choices of a run that is continued are taken from it."""
-    run, digest = options.out, model.scores_digest
-    continued = run if asked["resume"] else None
-    saved = {} if continued is None else saved_arrays(continued)
-    known = None if continued is None or digest is None else kept_scores(continued, digest)
-    narrowed, families = narrow(
-        model,
-        asked["n_candidates"],
-        asked["candidates"],
-        options.seed,
-        pool,
-        saved,
-        known,
-        report,
-        pace,
-    )
-    if run is not None and continued is None:
-        run.discard_checkpoint()
-    if run is not None and digest is not None and not saved:  # a saved run may yet be refused
-        keep_scores(run, digest, families)
-    return narrowed
-
-
-def _chosen_method(asked: Arguments, data: Dataset, seconds: float | None) -> str:
-    """The engine to use; refuses unknown ones and problems that do not fit."""
-    method, moves, memory_limit = asked["method"], asked["moves"], asked["memory_limit"]
-    if method not in METHODS:
-        raise OptionError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}.")
-    if method == "auto":
-        quick = is_quick(data.n_nodes, memory_limit, seconds, n_threads())
-        method = "exact" if moves is None and quick else "mcmc"
-    if method == "exact":
-        if moves is not None:
-            raise OptionError("moves belongs to the partition samplers, not to method 'exact'.")
-        require_feasible(data.n_nodes, memory_limit)
-        require_in_time(data.n_nodes, seconds)
-    else:
-        check_method(method, moves)
-    return method
+    raise NotImplementedError  # _learn is called instead

@@ -2,8 +2,7 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from inspect import signature
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,15 +15,23 @@ from outpoint.data.reading import Names, Treatment
 from outpoint.errors import OptionError
 from outpoint.exact import find_optima, is_best_quick, require_best_feasible
 from outpoint.graphs import Cpdag, Dag
-from outpoint.model import Model, prepare
+from outpoint.model import Model, prepare, read
 from outpoint.naming import named
+from outpoint.options import Options, carried_out_by
+from outpoint.parts import (
+    Split,
+    can_be_scored,
+    find_parts_optima,
+    find_split,
+    limit_parents,
+    require_scorable,
+)
 from outpoint.posterior.info import RunInfo, make_info
-from outpoint.processors import limits_threads
-from outpoint.progress import FractionCallback, Progress
-from outpoint.scores import GivenEdgePrior, Knowledge, Score, resolve_knowledge
+from outpoint.processors import limited_threads
+from outpoint.progress import FractionCallback, Progress, ProgressCallback
+from outpoint.scores import GivenEdgePrior, Knowledge, Score
 from outpoint.search import (
     PATIENCE,
-    SPACES,
     TABU,
     bound_miss_probability,
     climb_hills,
@@ -32,12 +39,11 @@ from outpoint.search import (
     default_steps,
     search_dags,
 )
-from outpoint.showing import GivenProgress, shows_progress
+from outpoint.showing import GivenProgress, shown
 from outpoint.tables import ScoreTable
 from outpoint.tables.best import tie_tolerance
-from outpoint.whole_numbers import checked_count, checked_seed
+from outpoint.whole_numbers import checked_seed
 
-METHODS = ("auto", "exact", "search", "hill_climb")
 MANY_RUNS, MANY_NODES, FEW_RUNS = 50, 30, 20
 """Default number of runs: up to so many nodes, and beyond."""
 
@@ -158,8 +164,59 @@ class _Found(NamedTuple):
     log_scores: Floats
 
 
-@limits_threads
-@shows_progress
+def _find_map(data: Data, asked: Options) -> MapResult:
+    """Prepare the model, search with the engine of the method, and say what was found."""
+    with limited_threads(asked.threads), shown(asked.progress) as show:
+        return _find(data, asked, show or (lambda progress: None))
+
+
+def _find(data: Data, asked: Options, report: ProgressCallback) -> MapResult:
+    started = time.perf_counter()
+    # candidates do not limit the parents here
+    model = prepare(read(data, asked), replace(asked, n_candidates=None))
+    n_nodes = model.data.n_nodes
+    split = find_split(model.scorer, model.prior)
+    method = _chosen_method(asked, split)
+    if method == "exact":
+        model = limit_parents(model, split, asked.max_parents)
+    _refuse_foreign(method, asked)
+    runs, steps = asked.runs, asked.steps
+    asked = replace(asked, method=method, seed=checked_seed(asked.seed))
+    n_runs = _default_runs(method, n_nodes) if runs is None else runs
+    n_steps = default_steps(n_nodes) if steps is None else steps
+    report(Progress("scoring parent sets", 0.0))
+    table = None
+    if method != "exact" or len(split.parts) == 1:
+        table = model.tabulate(
+            n_nodes - 1 if method == "exact" else asked.n_candidates,
+            only_winners=method == "search",
+        )
+    report(Progress("searching", 0.0))
+    found = (
+        _find_by_parts(model, split, asked.known_seed)
+        if table is None
+        else _search(
+            table,
+            model.prior.required,
+            asked,
+            n_runs=n_runs,
+            n_steps=n_steps,
+            progress=lambda fraction: report(Progress("searching", fraction)),
+        )
+    )
+    return _conclude(
+        model,
+        table,
+        found,
+        method=method,
+        space=asked.space if method == "search" else None,
+        n_runs=n_runs,
+        n_steps=n_steps if method == "search" else None,
+        info=make_info(model.record, asked, seconds=time.perf_counter() - started),
+    )
+
+
+@carried_out_by(_find_map)
 def find_map(
     data: Data,
     score: Score = "auto",
@@ -236,97 +293,41 @@ missing, na, decimal, separator, cardinality_row, interventions, strict, allow_d
         notebook. ``False`` shows nothing, ``True`` everywhere and at once; a function is called
         with a :class:`outpoint.runs.Progress` now and then.
     """
-    started, asked = time.perf_counter(), locals().copy()
-    model = prepare(
-        data,
-        score=score,
-        max_parents=max_parents,
-        structure_prior=structure_prior,
-        knowledge=resolve_knowledge(
-            knowledge,
-            edge_prior=edge_prior,
-            forbidden=forbidden,
-            required=required,
-            tiers=tiers,
-            roots=roots,
-        ),
-        allow_degenerate=allow_degenerate,
-        reading=asked,
-    )
-    seed = checked_seed(seed)
-    is_searched = runs is not None or steps is not None or space != "order"
-    method = _chosen_method(method, model.data.n_nodes, is_searched, memory_limit)
-    _check_options(method, space, runs, steps)
-    n_runs = _default_runs(method, model.data.n_nodes) if runs is None else runs
-    n_runs = checked_count(n_runs, "runs", 1)
-    n_steps = default_steps(model.data.n_nodes) if steps is None else steps
-    n_steps = checked_count(n_steps, "steps", 1)
-    report = progress if callable(progress) else lambda progress: None
-    report(Progress("scoring parent sets", 0.0))
-    table = model.tabulate(
-        model.data.n_nodes - 1 if method == "exact" else n_candidates,
-        only_winners=method == "search",
-    )
-    report(Progress("searching", 0.0))
-    found = _search(
-        table,
-        model.prior.required,
-        method=method,
-        space=space,
-        n_runs=n_runs,
-        n_steps=n_steps,
-        seed=seed,
-        tabu=tabu,
-        patience=patience,
-        progress=lambda fraction: report(Progress("searching", fraction)),
-    )
-    return _conclude(
-        model,
-        table,
-        found,
-        method=method,
-        space=space if method == "search" else None,
-        n_runs=n_runs,
-        n_steps=n_steps if method == "search" else None,
-        info=make_info(
-            model.record,
-            method=method,
-            seed=seed,
-            options={name: asked[name] for name in DECISIVE if asked[name] != DEFAULTS[name]},
-            seconds=time.perf_counter() - started,
-        ),
-    )
+    raise NotImplementedError  # _find_map is called instead
 
 
-DECISIVE = ("runs", "steps", "space", "tabu", "patience", "n_candidates", "allow_degenerate")
-"""Options that decide the result and stand nowhere else in its record."""
-
-DEFAULTS = {name: parameter.default for name, parameter in signature(find_map).parameters.items()}
-"""The options of :func:`find_map` and what they are by default."""
+def _find_by_parts(model: Model, split: Split, seed: int) -> _Found:
+    """What is found where the best DAG is put together from parts."""
+    optima, log_score = find_parts_optima(
+        model.scorer,
+        model.prior,
+        split,
+        model.max_parents,
+        np.random.default_rng(seed),
+        EXACT_TRIES,
+    )
+    return _Found(optima, np.full(len(optima), log_score))
 
 
 def _search(
     table: ScoreTable,
     required: Booleans,
+    asked: Options,
     *,
-    method: str,
-    space: str,
     n_runs: int,
     n_steps: int,
-    seed: int,
-    tabu: int,
-    patience: int,
     progress: FractionCallback,
 ) -> _Found:
     """What the engine of this method finds."""
-    if method == "exact":
+    seed = asked.known_seed
+    if asked.method == "exact":
         optima, log_score = find_optima(table, np.random.default_rng(seed), EXACT_TRIES)
         return _Found(optima, np.full(len(optima), log_score))
-    if method == "search":
+    if asked.method == "search":
         runs = search_dags(
             table,
             required,
-            space=space,
+            space=asked.space,
             n_runs=n_runs,
             n_steps=n_steps,
             seed=seed,
@@ -338,8 +339,8 @@ def _search(
         required,
         n_runs=n_runs,
         seed=seed,
-        tabu=checked_count(tabu, "tabu", 0),
-        patience=checked_count(patience, "patience", 1),
+        tabu=asked.tabu,
+        patience=asked.patience,
         progress=progress,
     )
     return _Found(climbs.adjacencies, climbs.log_scores)
@@ -347,7 +348,7 @@ def _search(
 
 def _conclude(
     model: Model,
-    table: ScoreTable,
+    table: ScoreTable | None,
     found: _Found,
     *,
     method: str,
@@ -375,9 +376,13 @@ def _conclude(
     elif space == "order":
         n_orders, is_exact = count_orders(optima[0], n_runs)
         miss = bound_miss_probability(hits, n_runs, n_orders)
+    n_candidates = model.data.n_nodes - 1
+    if table is not None:
+        best = sum(table.log_score(v, s) for v, s in enumerate(optima[0].parent_sets))
+        n_candidates = table.candidates.shape[1]
     return MapResult(
         dag=optima[0],
-        log_score=sum(table.log_score(v, s) for v, s in enumerate(optima[0].parent_sets)),
+        log_score=best,
         method=method,
         hits=hits,
         runs=n_runs,
@@ -388,7 +393,7 @@ def _conclude(
         optima=optima,
         run_log_scores=found.log_scores[:n_runs],
         n_steps=n_steps,
-        n_candidates=table.candidates.shape[1],
+        n_candidates=n_candidates,
         info=info,
     )
 
@@ -408,15 +413,17 @@ def _classes(
     return tuple(classes.values())
 
 
-def _chosen_method(method: str, n_nodes: int, is_searched: bool, memory_limit: float | None) -> str:
-    """The engine to use; ``is_searched`` if options were given that only a search has."""
-    if method not in METHODS:
-        raise OptionError(f"unknown method {method!r}: choose one of {', '.join(METHODS)}.")
+def _chosen_method(asked: Options, split: Split) -> str:
+    """The engine to use; a search if options were given that only a search has."""
+    method = asked.method
     if method == "auto":
-        is_exact = not is_searched and is_best_quick(n_nodes, memory_limit)
+        is_searched = any(asked.is_given(name) for name in ("runs", "steps", "space"))
+        is_exact = not is_searched and is_best_quick(split.largest, asked.memory_limit)
+        is_exact = is_exact and can_be_scored(split, asked.max_parents)
         method = "exact" if is_exact else "search"
     if method == "exact":
-        require_best_feasible(n_nodes, memory_limit)
+        require_best_feasible(split.largest, asked.memory_limit)
+        require_scorable(split, asked.max_parents)
     return method
 
 
@@ -426,15 +433,12 @@ def _default_runs(method: str, n_nodes: int) -> int:
     return MANY_RUNS if n_nodes <= MANY_NODES else FEW_RUNS
 
 
-def _check_options(method: str, space: str, runs: int | None, steps: int | None) -> None:
-    """Refuse unknown spaces, and options that the method does not have."""
-    if space not in SPACES:
-        raise OptionError(f"unknown space {space!r}: choose one of {', '.join(SPACES)}.")
-    if method != "search" and space != "order":
-        raise OptionError(f"{named('space')} belongs to method 'search', not to {method!r}.")
-    if method != "search" and steps is not None:
-        raise OptionError(f"{named('steps')} belongs to method 'search', not to {method!r}.")
-    if method == "exact" and runs is not None:
+def _refuse_foreign(method: str, asked: Options) -> None:
+    """Refuse options that the method does not have."""
+    for name in ("space", "steps"):
+        if method != "search" and asked.is_given(name):
+            raise OptionError(f"{named(name)} belongs to method 'search', not to {method!r}.")
+    if method == "exact" and asked.runs is not None:
         raise OptionError(
             f"{named('runs')} belongs to 'search' and 'hill_climb'; 'exact' needs a single one."
         )

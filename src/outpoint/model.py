@@ -2,56 +2,42 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, fields
-from inspect import Parameter, signature
-from types import MappingProxyType
+from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
 import numpy as np
 
 from outpoint import __version__
-from outpoint.data import Data, Dataset, load_dataset
+from outpoint.data import Data, Dataset
+from outpoint.data.loading import load
+from outpoint.options import Options
 from outpoint.scores import (
     SCORES,
     CustomScore,
     FamilyScorer,
     Knowledge,
     LocalScore,
-    Score,
     StructurePrior,
     bind_score,
     build_prior,
+    know_given,
     note_few_rows,
     note_units,
     reading_for,
     refuse_unobserved,
+    resolve_knowledge,
     resolve_prior,
     resolve_score,
+    score_given,
 )
 from outpoint.tables import ScoreTable, build_table, check_max_parents
 
-OF_THE_MODEL = ("allow_degenerate", "keep", "prefer")
-"""Options of ``load_dataset`` that follow from those of the model."""
 
-READING = tuple(
-    name
-    for name, parameter in signature(load_dataset).parameters.items()
-    if parameter.kind is Parameter.KEYWORD_ONLY and name not in OF_THE_MODEL
-)
-"""The options on reading, which every function that takes data has."""
-
-
-def read(data: Data, asked: Mapping[str, Any], *, keep: bool = False) -> Dataset:
-    """The data, read for the score that is ``asked`` for, with the options on reading.
-
-    With ``keep`` no column is left out.
-    """
-    given = {name: asked[name] for name in READING if name in asked}
-    own = {"allow_degenerate": asked["allow_degenerate"], "keep": keep}
-    own |= reading_for(asked["score"])
-    return load_dataset(data, **given, **own)
+def read(data: Data, asked: Options, *, keep: bool = False) -> Dataset:
+    """The data, read as ``asked`` and as the score needs them; ``keep`` leaves out no column."""
+    return load(data, replace(asked, **{"keep": keep, **reading_for(asked.score)}))
 
 
 @dataclass(frozen=True)
@@ -144,30 +130,33 @@ class Model:
         )
 
 
-def prepare(
-    data: Data,
-    *,
-    score: Score,
-    max_parents: int | None,
-    structure_prior: str | None,
-    knowledge: Knowledge,
-    allow_degenerate: bool,
-    reading: Mapping[str, Any] = MappingProxyType({}),
-    n_candidates: int | None = None,
-) -> Model:
-    """Read the data, combine prior and knowledge, and bind the score; refuse what is wrong."""
-    asked = {**reading, "score": score, "allow_degenerate": allow_degenerate}
-    dataset = read(data, asked)
-    chosen = resolve_score(score, dataset)
-    scorer = bind_score(chosen, dataset, allow_degenerate=allow_degenerate)
-    limit = check_max_parents(dataset.n_nodes, max_parents, scorer.affordable, n_candidates)
-    chosen_prior = resolve_prior(structure_prior, chosen)
-    known = knowledge.bind(dataset.names)
-    prior = build_prior(
-        dataset.names, structure_prior=chosen_prior, knowledge=known, max_parents=limit
+def known_to(asked: Options) -> Knowledge:
+    """What is known before the data, by whatever options it was said."""
+    return resolve_knowledge(
+        asked.knowledge,
+        edge_prior=asked.edge_prior,
+        forbidden=asked.forbidden,
+        required=asked.required,
+        tiers=asked.tiers,
+        roots=asked.roots,
     )
-    refuse_unobserved(dataset, prior, allow_degenerate=allow_degenerate)
-    return Model(dataset, chosen, scorer, chosen_prior, known, prior, limit)
+
+
+def prepare(dataset: Dataset, asked: Options) -> Model:
+    """Bind the score to data that were read, combine prior and knowledge, refuse what is wrong."""
+    chosen = resolve_score(asked.score, dataset)
+    scorer = bind_score(chosen, dataset, allow_degenerate=asked.allow_degenerate)
+    scorer = score_given(dataset, scorer)
+    limit = check_max_parents(
+        dataset.n_nodes, asked.max_parents, scorer.affordable, asked.n_candidates
+    )
+    structure_prior = resolve_prior(asked.structure_prior, chosen)
+    known = (known_to(asked) | know_given(dataset)).bind(dataset.names)
+    prior = build_prior(
+        dataset.names, structure_prior=structure_prior, knowledge=known, max_parents=limit
+    )
+    refuse_unobserved(dataset, prior, allow_degenerate=asked.allow_degenerate)
+    return Model(dataset, chosen, scorer, structure_prior, known, prior, limit)
 
 
 def _write_score(score: LocalScore) -> str:

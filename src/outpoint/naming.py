@@ -13,16 +13,11 @@ from contextlib import contextmanager
 from typing import Any
 
 OWN_FLAGS = {
-    "forbidden": "--forbid",
-    "n_candidates": "--candidates",
     "n_draws": "--draws",
     "n_obs": "--observations",
-    "required": "--require",
-    "roots": "--root",
     "standardize": "--raw-units",
-    "tiers": "--tier",
 }
-"""Options whose flag is not their name in Python."""
+"""Options whose flag is not their name in Python; the declaration of options adds its own."""
 
 SAYS_NO = ("standardize",)
 """Options whose flag means False."""

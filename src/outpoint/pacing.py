@@ -10,7 +10,7 @@ from math import comb
 from typing import NoReturn
 
 from outpoint.clock import Clock
-from outpoint.errors import OptionError, TooLargeError
+from outpoint.errors import TooLargeError
 from outpoint.naming import named, option
 from outpoint.scores import FamilyScorer
 from outpoint.scores.families import count_subsets
@@ -48,8 +48,8 @@ class Pace:
         pilots: float | None = None,
     ) -> None:
         self._clock = clock or Clock()
-        self.search_effort = _checked(search_effort, "search_effort", LEAST_SEARCH, 1.0)
-        self.pilots = _checked(pilots, "pilots", LEAST_PILOT, MOST_PILOTS)
+        self.search_effort = 1.0 if search_effort is None else search_effort
+        self.pilots = float(MOST_PILOTS) if pilots is None else pilots
         self._search_is_given = search_effort is not None
         self._pilots_are_given = pilots is not None
 
@@ -104,14 +104,6 @@ def effort_options(effort: tuple[float, float]) -> dict[str, float]:
 def _share(left: float, seconds: float, least: float) -> float:
     """The share of so many seconds that fits into what is left, with few digits."""
     return max(least, min(1.0, round(left / max(seconds, 1e-9), DIGITS)))
-
-
-def _checked(value: float | None, name: str, least: float, most: float) -> float:
-    if value is None:
-        return float(most)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise OptionError(f"{named(name)} is a number from {least:g} to {most:g}, not {value!r}.")
-    return float(value)
 
 
 def affordable_parents(scorer: FamilyScorer, max_parents: int, clock: Clock) -> int:

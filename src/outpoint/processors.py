@@ -7,17 +7,13 @@ and other programs set. Results never depend on it.
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
 
 from outpoint.whole_numbers import checked_count
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 VARIABLES = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
@@ -49,17 +45,6 @@ def limited_threads(threads: int | None) -> Iterator[None]:
 def thread_pool(threads: int) -> ThreadPoolExecutor:
     """A pool of threads, which use no further ones themselves."""
     return ThreadPoolExecutor(threads, initializer=_chosen.set, initargs=(1,))
-
-
-def limits_threads(function: F) -> F:
-    """Let a function heed its own option ``threads``."""
-
-    @wraps(function)
-    def limited(*values: Any, **options: Any) -> Any:
-        with limited_threads(options.get("threads")):
-            return function(*values, **options)
-
-    return cast(F, limited)
 
 
 def _processors() -> int:

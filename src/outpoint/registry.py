@@ -1,4 +1,4 @@
-"""The scores that can be chosen by name, said without importing any: help, lists and titles.
+"""The scores and samplers that can be chosen by name, said without importing any of them.
 
 The class that a line names is one of ``outpoint.scores``; what it computes stands in its own file.
 """
@@ -28,6 +28,9 @@ SCORES = {
     "bic": ScoreEntry("BIC", "either kind", structure_prior="uniform"),
 }
 """Scores by their names, on the command line, in Python and in results."""
+
+METHODS = ("mcmc", "partition", "partition+rev", "order", "structure", "structure+rev")
+"""Samplers by their names; ``outpoint.mcmc.SAMPLERS`` has what they do."""
 
 
 def list_scores() -> str:

@@ -7,60 +7,47 @@ the data, the score and background knowledge, has to be given, and has to be the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isclose
 from pathlib import Path
 from typing import Any
 
-from outpoint.arguments import PLANNED, STOPS, Arguments, differs
 from outpoint.data import Dataset
 from outpoint.errors import CheckpointError
 from outpoint.graphs import Dag
+from outpoint.options import OPTIONS, Options, Role, names_of
 from outpoint.posterior import Posterior, RunInfo, load
 from outpoint.runs import REQUEST, STOPPING, RunDirectory, saved_facts
 from outpoint.runs.directory import nothing_to_resume
 from outpoint.runs.manifest import SAME_SCORE, other_scores, refuse_changes
+from outpoint.sampling import PLANNED
+
+STOPS = tuple(name for name in names_of(Role.STOP) if not OPTIONS[name].has_own_place)
+"""Options that say when to stop, which may be others when a run is continued."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SavedRun:
     """A run in a directory; ``posterior`` are its results, if nothing else is left of it.
 
-    ``options`` are those of sampling that were given when it began, ``stops`` say when it was to
-    stop.
+    ``own`` are its options, but for the ``stops``, which say when it was to stop.
     """
 
     run: RunDirectory
     data: str
-    method: str
-    seed: int
-    max_parents: int
-    structure_prior: str
-    options: Mapping[str, Any]
+    own: Mapping[str, Any]
     stops: Mapping[str, Any]
-    planned_steps: int | None = None
     posterior: Posterior | None = None
 
-    def adopt(self, asked: Arguments, defaults: Arguments, data: Dataset) -> dict[str, Any]:
+    def adopt(self, asked: Options, data: Dataset) -> Options:
         """What was asked for, with the run's own options where none are given."""
         refuse_changes(self.run, {"data": self.data}, {"data": data.fingerprint()})
-        own = {
-            "method": self.method,
-            "seed": self.seed,
-            "max_parents": self.max_parents,
-            "structure_prior": self.structure_prior,
-            PLANNED: self.planned_steps,
-            **self.options,
-        }
-        if all(asked[name] is None for name in STOPS):
+        own = dict(self.own)
+        if not any(asked.is_given(name) for name in STOPS):
             own |= {name: self.stops.get(name) for name in STOPS}
-        adopted = {
-            name: value if differs(value, defaults[name]) else own.get(name, value)
-            for name, value in asked.items()
-            if name in defaults
-        }
-        refuse_changes(self.run, {"method": self.method}, {"method": adopted["method"]})
-        return adopted
+        method = asked.method if asked.is_given("method") else self.own["method"]
+        refuse_changes(self.run, {"method": self.own["method"]}, {"method": method})
+        return replace(asked, **{name: own[name] for name in own if not asked.is_given(name)})
 
     def finished(self, now: RunInfo, log_score: Callable[[Dag], float]) -> Posterior:
         """The results, if the run is complete and is what is asked for."""
@@ -82,47 +69,45 @@ def find_saved(run: RunDirectory) -> SavedRun | None:
     """The run in a directory, by its checkpoints or else by its results; None without either."""
     facts = saved_facts(run)
     if facts is not None:
-        stopping = facts[STOPPING]
-        return SavedRun(
-            run=run,
-            data=facts["data"],
-            method=facts["method"],
-            seed=facts["seed"],
-            max_parents=facts["max_parents"],
-            structure_prior=facts["structure prior"],
-            options=_options(run.identity, facts[REQUEST]),
-            stops=stopping,
-            planned_steps=stopping.get(PLANNED),
-        )
+        stops = facts[STOPPING]
+        own = {
+            **_restored(run.identity, facts[REQUEST]),
+            "method": facts["method"],
+            "seed": facts["seed"],
+            "max_parents": facts["max_parents"],
+            "structure_prior": facts["structure prior"],
+            PLANNED: stops.get(PLANNED),
+        }
+        return SavedRun(run=run, data=facts["data"], own=own, stops=stops)
     if run.has_checkpoint or not run.posterior.exists():
         return None
     posterior = load(run.path)
     info = posterior.info
+    own = {
+        **_restored(run.posterior, _without_stops(info.options)),
+        "method": info.method,
+        "seed": info.seed,
+        "max_parents": info.max_parents,
+        "structure_prior": info.structure_prior,
+    }
     return SavedRun(
-        run=run,
-        data=info.fingerprint,
-        method=info.method,
-        seed=info.seed,
-        max_parents=info.max_parents,
-        structure_prior=info.structure_prior,
-        options=_options(
-            run.posterior, {name: own for name, own in info.options.items() if name not in STOPS}
-        ),
-        stops=info.options,
-        posterior=posterior,
+        run=run, data=info.fingerprint, own=own, stops=info.options, posterior=posterior
     )
 
 
-def _options(path: Path, saved: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as they were given, from what JSON in the file at ``path`` can hold of them."""
-    start = saved.get("start")
-    if not isinstance(start, Mapping):
-        return dict(saved)
-    try:
-        dag = Dag.from_edges(start["names"], [tuple(edge) for edge in start["edges"]])
-    except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(f"{path} has no DAG to start from ({error}).") from None
-    return {**saved, "start": dag}
+def _restored(path: Path, saved: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as they were given, from what JSON in the file at ``path`` holds of them."""
+    restored = {}
+    for name, value in saved.items():
+        try:
+            restored[name] = OPTIONS[name].kind.from_json(value)
+        except (KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(f"{path} holds no usable {name} ({error}).") from None
+    return restored
+
+
+def _without_stops(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in STOPS}
 
 
 def _facts(info: RunInfo) -> dict[str, Any]:
@@ -135,5 +120,5 @@ def _facts(info: RunInfo) -> dict[str, Any]:
         "knowledge": info.knowledge,
         "method": info.method,
         "seed": info.seed,
-        **{name: value for name, value in info.options.items() if name not in STOPS},
+        **_without_stops(info.options),
     }

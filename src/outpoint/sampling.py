@@ -7,12 +7,11 @@ continued if it turns out to have been too short.
 from __future__ import annotations
 
 import hashlib
-import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -22,10 +21,10 @@ from outpoint import __version__
 from outpoint.clock import Clock
 from outpoint.errors import CheckpointError, GraphError, OptionError, require
 from outpoint.graphs import Dag
-from outpoint.mcmc import SWEEP, Moves, Sampler, Settings, is_possible
+from outpoint.mcmc import SWEEP, Sampler, Settings, is_possible
 from outpoint.mcmc.restoring import check_codes
-from outpoint.naming import named, option
 from outpoint.narrowing import Narrowed
+from outpoint.options import LEARN, Options, Role, options_of
 from outpoint.pacing import effort_options
 from outpoint.posterior import RunInfo, SampledPosterior
 from outpoint.posterior.assessment import assess_records
@@ -52,7 +51,6 @@ from outpoint.runs.teams import Team
 from outpoint.scores import StructurePrior
 from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView, view_table
-from outpoint.whole_numbers import checked_count
 
 Start = Literal["empty", "order", "search"] | Dag
 """Where chains may start."""
@@ -76,91 +74,50 @@ SHORT_RUN = 2
 second number, with which probabilities are known to within .025, as long as the run has at most so
 many times the usual number of steps."""
 
-LEAST = {"chains": 1, "steps": 1, "planned_steps": 1, "warmup": 0, "draws": 1}
-"""The smallest number that may be given."""
+PLANNED = "planned_steps"
+"""The length a run was planned for, which it knows by itself."""
 
 WRITING_SHARE = 0.2
 WRITING_SECONDS = 3.0
 """The part of a given time that is left for writing the results, and how much at most."""
 
-ENGINES = ("threads", "dask")
-LONGEST_TIME = 100 * 365.25 * 86400.0
-UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
+@dataclass(frozen=True)
+class Plan:
+    """What the options of a sampled run mean for its sampler, its size and its directory.
 
-@dataclass(frozen=True, kw_only=True)
-class SamplingOptions:
-    """What a user can ask of a sampled run, checked and with its defaults.
-
-    ``planned_steps`` is the length that the run was planned for when it began, if it is not the
-    number of steps; ``request`` what was asked for, as the run records it.
+    Of ``asked``, the seed and ``max_parents`` are those that were chosen.
     """
 
+    asked: Options
     sampler: Sampler
     n_nodes: int
-    max_parents: int
-    seed: int
-    chains: int = 4
-    steps: int | None = None
-    planned_steps: int | None = None
-    warmup: int | None = None
-    draws: int = 1000
-    time: float | None = None
-    until_converged: bool | None = None
-    moves: Moves | None = None
-    edge_reversals: bool = True
-    start: Start | None = None
-    engine: str = "threads"
-    scheduler: str | None = None
-    out: RunDirectory | None = None
-    checkpoint_seconds: float = 30.0
-    request: Mapping[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name, least in LEAST.items():
-            value = getattr(self, name)
-            if value is not None or name in ("chains", "draws"):
-                checked_count(value, name, least)
-        pause = self.checkpoint_seconds
-        if isinstance(pause, bool) or not isinstance(pause, int | float) or not pause >= 0:
-            raise OptionError(f"checkpoint_seconds is a number from 0, not {pause!r}.")
-        if self.engine not in ENGINES:
-            raise OptionError(f"unknown engine {self.engine!r}: choose threads or dask.")
-        if self.scheduler is not None and self.engine != "dask":
-            raise OptionError(f"a scheduler belongs to {option('engine', 'dask')}.")
-        if self.scheduler is not None and self.out is None:
-            raise OptionError(
-                f"with a scheduler give a directory ({named('out')}) that all workers can read and "
-                "write."
-            )
-        known_start = isinstance(self.start, str) and self.start in ("empty", "order", "search")
-        if not (self.start is None or isinstance(self.start, Dag) or known_start):
-            raise OptionError(f"start is 'empty', 'order', 'search' or a Dag, not {self.start!r}.")
+    run: RunDirectory | None = None
 
     @property
     def is_open_ended(self) -> bool:
         """Whether the number of steps is found out on the way."""
-        return self.time is not None or self.stops_when_converged
+        return self.asked.time is not None or self.stops_when_converged
 
     @property
     def stops_when_converged(self) -> bool:
         """Whether to stop when the chains agree: if asked, and by default for some samplers."""
-        if self.until_converged is None:
-            is_free = self.steps is None and self.time is None
-            return self.sampler.goes_on and is_free and self.chains > 1
-        return self.until_converged
+        if self.asked.until_converged is None:
+            is_free = self.asked.steps is None and self.asked.time is None
+            return self.sampler.goes_on and is_free and self.asked.chains > 1
+        return self.asked.until_converged
 
     @property
     def budget(self) -> Budget:
         """How long to run."""
         usual = self.sampler.usual_steps
-        steps = None if self.steps is None else int(self.steps)
+        steps = self.asked.steps
         if steps is None and not self.is_open_ended:
             steps = usual
         if self.stops_when_converged:
-            if steps is None and self.time is None:
-                steps = LONGEST[self.until_converged] * usual
-                if self.until_converged is None:
+            if steps is None and self.asked.time is None:
+                steps = LONGEST[self.asked.until_converged] * usual
+                if self.asked.until_converged is None:
                     steps = max(usual, min(steps, LONGEST_BY_NODES // self.n_nodes))
             first_check = -(-min(usual, steps or usual) // SWEEP) * SWEEP
             steps = None if steps is None else -(-steps // SWEEP) * SWEEP
@@ -175,15 +132,15 @@ class SamplingOptions:
     @property
     def sampling_end(self) -> float | None:
         """When sampling is to end, so that what comes after it is done in time."""
-        if self.time is None or self.out is None:
-            return self.time
-        return self.time - min(WRITING_SHARE * self.time, WRITING_SECONDS)
+        if self.asked.time is None or self.run is None:
+            return self.asked.time
+        return self.asked.time - min(WRITING_SHARE * self.asked.time, WRITING_SECONDS)
 
     @property
     def expected_steps(self) -> int:
         """The length that warm-up and thinning are made for."""
-        if self.planned_steps is not None:
-            return self.planned_steps
+        if self.asked.planned_steps is not None:
+            return self.asked.planned_steps
         steps = self.budget.steps or self.sampler.usual_steps
         return min(steps, self.sampler.usual_steps) if self.is_open_ended else steps
 
@@ -191,7 +148,7 @@ class SamplingOptions:
     def n_warmup(self) -> int:
         """Steps that are not recorded, in whole sweeps."""
         share = self.sampler.warmup_share * self.expected_steps
-        return -(-int(share if self.warmup is None else self.warmup) // SWEEP) * SWEEP
+        return -(-int(share if self.asked.warmup is None else self.asked.warmup) // SWEEP) * SWEEP
 
     def as_taken(
         self, n_steps: int, n_warmup: int, effort: tuple[float, float]
@@ -201,10 +158,11 @@ class SamplingOptions:
         ``effort`` is what went into the choice of candidates, for which time may be short, too.
         """
         taken: dict[str, float] = {"steps": n_steps}
-        if n_warmup != replace(self, warmup=None).n_warmup:
+        usual = replace(self, asked=replace(self.asked, warmup=None))
+        if n_warmup != usual.n_warmup:
             taken["warmup"] = n_warmup
         if n_steps != self.expected_steps:
-            taken["planned_steps"] = self.expected_steps
+            taken[PLANNED] = self.expected_steps
         return taken | effort_options(effort)
 
     def settings(
@@ -215,22 +173,23 @@ class SamplingOptions:
         starts: Codes | None = None,
     ) -> Settings:
         """What the chains do; they start at ``start``, or scattered, or at ``starts`` if given."""
+        assert self.asked.max_parents is not None
         expected = self.expected_steps
-        n_draws = min(int(self.draws), expected)
+        n_draws = min(self.asked.draws, expected)
         thin = _spacing(expected, n_draws)
         return Settings(
             method=self.sampler.name,
             start=start,
-            max_parents=self.max_parents,
-            moves=self.moves,
-            edge_reversals=self.edge_reversals,
-            scatter=self.start is None,
+            max_parents=self.asked.max_parents,
+            moves=self.asked.moves,
+            edge_reversals=self.asked.edge_reversals,
+            scatter=self.asked.start is None,
             required=required,
             hottest=hottest,
-            starts=starts if self.start is None and self.sampler.has_ladder else None,
-            order_steps=ORDER_STEPS if _is(self.start, "order") else 0,
-            n_chains=int(self.chains),
-            seed=self.seed,
+            starts=starts if self.asked.start is None and self.sampler.has_ladder else None,
+            order_steps=ORDER_STEPS if _is(self.asked.start, "order") else 0,
+            n_chains=self.asked.chains,
+            seed=self.asked.known_seed,
             n_warmup=self.n_warmup,
             n_draws=n_draws,
             thin=thin,
@@ -249,35 +208,19 @@ def _spacing(n_steps: int, n_draws: int) -> int:
 
 
 @contextmanager
-def workers(options: SamplingOptions) -> Iterator[Executor | None]:
+def workers(asked: Options) -> Iterator[Executor | None]:
     """The workers of a cluster if the options ask for one."""
-    if options.engine == "threads":
+    if asked.engine == "threads":
         yield None
         return
-    with dask_executor(options.scheduler) as pool:
+    with dask_executor(asked.scheduler) as pool:
         yield pool
-
-
-def parse_seconds(text: Any) -> float | None:
-    """A time such as 90, ``"90s"``, ``"10m"``, ``"1.5h"`` or ``"2d"`` in seconds."""
-    if text is None:
-        return None
-    if isinstance(text, int | float) and not isinstance(text, bool):
-        seconds = float(text)
-    else:
-        matched = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-z]*)\s*", str(text))
-        if isinstance(text, bool) or matched is None or matched[2] not in UNITS:
-            raise OptionError(f"a time is given as 90s, 10m or 2h, not {text!r}.")
-        seconds = float(matched[1]) * UNITS[matched[2]]
-    if not 0 < seconds <= LONGEST_TIME:
-        raise OptionError(f"the time must be positive and at most 100 years, not {text!r}.")
-    return seconds
 
 
 def sample_posterior(
     narrowed: Narrowed,
     prior: StructurePrior,
-    options: SamplingOptions,
+    plan: Plan,
     facts: dict[str, Any],
     make_info: Callable[[dict[str, float]], RunInfo],
     report: ProgressCallback,
@@ -298,40 +241,38 @@ def sample_posterior(
     view = view_table(table)
     start = narrowed.start
     if start is None:
-        start = _start_codes(narrowed, view, prior, options)
-    settings = options.settings(start, prior.required, narrowed.hottest, narrowed.starts)
+        start = _start_codes(narrowed, view, prior, plan)
+    settings = plan.settings(start, prior.required, narrowed.hottest, narrowed.starts)
 
     def trimmed(records: Sequence[ChainRecord]) -> list[ChainRecord]:
         """As many draws as planned; of a run that became longer all, but for its beginning."""
         n_steps = max(record.n_steps for record in records)
-        if n_steps <= options.expected_steps:
+        if n_steps <= plan.expected_steps:
             return [record.with_draws(slice(settings.n_draws)) for record in records]
-        is_long = n_steps > options.sampler.usual_steps
+        is_long = n_steps > plan.sampler.usual_steps
         return [record.without_beginning() if is_long else record for record in records]
 
     def has_converged(records: Sequence[ChainRecord]) -> bool:
-        found = assess_records(
-            trimmed(records), table.names, table.parent_sets, options.sampler.name
-        )
-        is_short = records[0].n_steps < SHORT_RUN * options.sampler.usual_steps
+        found = assess_records(trimmed(records), table.names, table.parent_sets, plan.sampler.name)
+        is_short = records[0].n_steps < SHORT_RUN * plan.sampler.usual_steps
         enough = PRECISE_ESS if is_short else ENOUGH_ESS
         return found.converged and (found.smallest_ess is None or found.smallest_ess >= enough)
 
-    everything = _all_facts(facts, view, settings, prior, options.start)
-    with _team(view, settings, options, everything, narrowed.effort, pool) as team:
+    everything = _all_facts(facts, view, settings, prior, plan.asked)
+    with _team(view, settings, plan, everything, narrowed.effort, pool) as team:
         ending = drive(
             team,
             settings,
-            options.budget,
+            plan.budget,
             has_converged=has_converged,
             compute_rhat=quick_rhat,
             report=report,
-            checkpoint_seconds=options.checkpoint_seconds,
+            checkpoint_seconds=plan.asked.checkpoint_seconds,
             clock=clock or Clock(),
         )
         records = team.records()
         n_warmup = team.n_warmup
-        if options.out is None:
+        if plan.run is None:
             records = [record.in_memory() for record in records]  # files they are in may go now
     is_empty = not all(record.n_draws and len(record.edge_batches) for record in records)
     if ending.reason == "interrupted" and is_empty:
@@ -340,7 +281,7 @@ def sample_posterior(
     can_repeat = is_complete and not any(record.is_cut for record in records)
     kept = trimmed(records)
     missing = narrowed.lacking(np.concatenate([record.codes for record in kept]))
-    taken = options.as_taken(records[0].n_steps, n_warmup, narrowed.effort)
+    taken = plan.as_taken(records[0].n_steps, n_warmup, narrowed.effort)
     return SampledPosterior(
         make_info(taken if can_repeat else {}),
         table.names,
@@ -357,14 +298,14 @@ def sample_posterior(
 def _team(
     view: TableView,
     settings: Settings,
-    options: SamplingOptions,
+    plan: Plan,
     facts: dict[str, Any],
     effort: tuple[float, float],
     pool: Executor | None,
 ) -> Iterator[Team]:
     """Who runs the chains, in the directory of the run if it has one."""
     with ExitStack() as stack:
-        directory = options.out
+        directory = plan.run
         if directory is None and pool is not None:
             place = stack.enter_context(tempfile.TemporaryDirectory(prefix="outpoint-"))
             directory = RunDirectory(place)
@@ -379,7 +320,13 @@ def _team(
             STARTS: settings.start[:0] if settings.starts is None else settings.starts,
             EFFORT: np.array(effort),
         }
-        run = open_run(directory, facts, _stopping(options), options.request, arrays)
+        run = open_run(
+            directory,
+            facts,
+            {**plan.asked.chosen(options_of(LEARN, Role.STOP)), PLANNED: plan.expected_steps},
+            plan.asked.record(Role.POSTERIOR, Role.DRAWS, Role.PACE),
+            arrays,
+        )
         _check_starts(view, settings, directory)
         if pool is None:
             yield ThreadTeam(view, settings, directory, run)
@@ -387,29 +334,20 @@ def _team(
             yield WorkerTeam(pool, view, settings, directory, run)
 
 
-def _stopping(options: SamplingOptions) -> dict[str, Any]:
-    """When the run is to stop: may change from one session to the next."""
-    return {
-        "steps": None if options.steps is None else int(options.steps),
-        "time": options.time,
-        "until_converged": options.until_converged,
-        "planned_steps": options.expected_steps,
-    }
-
-
 def _all_facts(
     facts: dict[str, Any],
     view: TableView,
     settings: Settings,
     prior: StructurePrior,
-    start: Start | None,
+    asked: Options,
 ) -> dict[str, Any]:
     """Everything that decides the draws, as JSON."""
     known = np.stack([prior.required, np.isneginf(prior.edge_log_weight)])
-    moves = settings.moves
+    given, start = asked.candidates, asked.start
     return {
         "version": __version__,
         **facts,
+        "given candidates": given and {name: sorted(own) for name, own in given.items()},
         "method": settings.method,
         "required and forbidden edges": hashlib.sha256(known.tobytes()).hexdigest(),
         "candidates": view.candidates.shape[1],
@@ -417,16 +355,12 @@ def _all_facts(
         "chains": settings.n_chains,
         "draws": settings.n_draws,
         "start": sorted(map(list, start.edges)) if isinstance(start, Dag) else start,
-        "moves": moves if moves is None or isinstance(moves, str) else _weights(moves),
+        "moves": settings.moves,
         "edge_reversals": settings.edge_reversals,
         "n_warmup": settings.n_warmup,
         "thin": settings.thin,
         "edge_thin": settings.edge_thin,
     }
-
-
-def _weights(moves: Mapping[str, Any]) -> dict[str, float]:
-    return {name: float(weight) for name, weight in moves.items()}
 
 
 def _digest(view: TableView) -> NDArray[np.float64]:
@@ -446,14 +380,12 @@ def _check_starts(view: TableView, settings: Settings, run: RunDirectory) -> Non
         raise CheckpointError(f"{run.identity} does not fit this run ({error}).") from None
 
 
-def _start_codes(
-    narrowed: Narrowed, view: TableView, prior: StructurePrior, options: SamplingOptions
-) -> Codes:
+def _start_codes(narrowed: Narrowed, view: TableView, prior: StructurePrior, plan: Plan) -> Codes:
     """The parent sets of the DAG where the first chain starts; it must have a finite score.
 
     By default that is the best DAG of a search which knows nothing of the chains.
     """
-    start, table = options.start, narrowed.table
+    start, table = plan.asked.start, narrowed.table
     if isinstance(start, Dag):
         if set(start.names) != set(table.names):
             raise GraphError("the start DAG's nodes are not the columns of the data.")

@@ -1,8 +1,8 @@
 """The log score of one DAG, prior included."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from outpoint.data.reading import Names, Treatment, UnknownColumnError
 from outpoint.data.wording import enumerate_names
 from outpoint.errors import GraphError
 from outpoint.graphs import Dag
-from outpoint.model import read
+from outpoint.model import known_to, read
+from outpoint.options import Options, carried_out_by
 from outpoint.scores import (
     FamilyScorer,
     GivenEdgePrior,
@@ -22,12 +23,29 @@ from outpoint.scores import (
     bind_score,
     build_prior,
     reading_for,
-    resolve_knowledge,
     resolve_prior,
     resolve_score,
 )
 
 
+def _log_score(data: Data, dag: Dag, asked: Options) -> float:
+    """Read the columns of the DAG, and add up the local scores of its nodes."""
+    if not isinstance(dag, Dag):
+        raise GraphError(f"log_score needs an outpoint.Dag, not {type(dag).__name__}.")
+    dataset = _read_for(dag, data, asked)
+    if set(dag.names) != set(dataset.names):
+        raise GraphError("the DAG's nodes are not the columns of the data.")
+    chosen = resolve_score(asked.score, dataset)
+    scorer = bind_score(chosen, dataset, allow_degenerate=asked.allow_degenerate)
+    prior = build_prior(
+        dataset.names,
+        structure_prior=resolve_prior(asked.structure_prior, chosen),
+        knowledge=known_to(asked),
+    )
+    return log_score_of(scorer, prior, dag.reorder(dataset.names))
+
+
+@carried_out_by(_log_score)
 def log_score(
     data: Data,
     dag: Dag,
@@ -62,38 +80,18 @@ def log_score(
     The options are those of :func:`learn`. Only the columns that the DAG names are read, and none
     of these is left out. It is -inf if what is known excludes the DAG.
     """
-    asked = locals()
-    if not isinstance(dag, Dag):
-        raise GraphError(f"log_score needs an outpoint.Dag, not {type(dag).__name__}.")
-    dataset = _read_for(dag, data, asked)
-    if set(dag.names) != set(dataset.names):
-        raise GraphError("the DAG's nodes are not the columns of the data.")
-    chosen = resolve_score(score, dataset)
-    scorer = bind_score(chosen, dataset, allow_degenerate=allow_degenerate)
-    prior = build_prior(
-        dataset.names,
-        structure_prior=resolve_prior(structure_prior, chosen),
-        knowledge=resolve_knowledge(
-            knowledge,
-            edge_prior=edge_prior,
-            forbidden=forbidden,
-            required=required,
-            tiers=tiers,
-            roots=roots,
-        ),
-    )
-    return log_score_of(scorer, prior, dag.reorder(dataset.names))
+    raise NotImplementedError  # _log_score is called instead
 
 
-def _read_for(dag: Dag, data: Data, asked: dict[str, Any]) -> Dataset:
+def _read_for(dag: Dag, data: Data, asked: Options) -> Dataset:
     """The columns of a DAG in an order that does not depend on it, none of them left out.
 
     A score of the user's own may number the columns of the table, so it gets all of them.
     """
-    if asked["columns"] is not None or reading_for(asked["score"]).get("keep"):
+    if asked.columns is not None or reading_for(asked.score).get("keep"):
         return read(data, asked, keep=True)
     try:
-        return read(data, {**asked, "columns": sorted(dag.names)}, keep=True)
+        return read(data, replace(asked, columns=tuple(sorted(dag.names))), keep=True)
     except UnknownColumnError as error:
         if error.option != "columns":
             raise

@@ -7,12 +7,11 @@ Elsewhere: a line per stage on standard error, and one now and then while chains
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from time import monotonic
 from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -20,7 +19,6 @@ from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn, Tim
 from rich.progress import Progress as Bars
 from rich.table import Table
 
-from outpoint.errors import OptionError
 from outpoint.kernels import are_cached
 from outpoint.progress import Progress, ProgressCallback
 
@@ -29,26 +27,12 @@ PATIENCE = 2.0
 """Seconds after which a run in Python begins to show how far it is."""
 
 GivenProgress = bool | ProgressCallback | None
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def shows_progress(function: F) -> F:
-    """Let a function heed its own option ``progress``: it is given a callback or None."""
-
-    @wraps(function)
-    def showing(*values: Any, **options: Any) -> Any:
-        with shown(options.pop("progress", None)) as callback:
-            return function(*values, progress=callback, **options)
-
-    return cast(F, showing)
 
 
 @contextmanager
 def shown(progress: GivenProgress) -> Iterator[ProgressCallback | None]:
     """What a user asked for as a callback: their own, one that shows reports, or none."""
     if progress is not None and not isinstance(progress, bool):
-        if not callable(progress):
-            raise OptionError(f"progress is True, False, None or a function, not {progress!r}.")
         yield progress
     elif progress or (progress is None and (_in_notebook() or Console(stderr=True).is_terminal)):
         with RunProgress(shown=True, patience=0.0 if progress else PATIENCE) as showing:

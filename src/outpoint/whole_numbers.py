@@ -6,7 +6,6 @@ from typing import Any, TypeGuard
 from outpoint.errors import OptionError
 from outpoint.naming import named
 
-MOST = {"chains": 1000, "draws": 10**8, "runs": 10**7}
 MOST_OF_ALL = 10**12
 """Numbers of anything that no machine would come to the end of."""
 
@@ -20,8 +19,8 @@ def checked_count(value: Any, name: str, least: int) -> int:
     """A whole number from ``least`` on, within reason."""
     if not is_whole(value) or value < least:
         raise OptionError(f"{named(name)} is a whole number from {least}, not {value!r}.")
-    if value > (most := MOST.get(name, MOST_OF_ALL)):
-        raise OptionError(f"{named(name)} is at most {most:,}.")
+    if value > MOST_OF_ALL:
+        raise OptionError(f"{named(name)} is at most {MOST_OF_ALL:,}.")
     return int(value)
 
 

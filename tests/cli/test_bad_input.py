@@ -148,7 +148,7 @@ BAD_OPTIONS = {
     "missing file": (["nowhere/data.csv"], ["no file 'nowhere/data.csv'", "check the path"]),
     "misspelt bundled": (["bostn"], ["'bostn'", "boston, asia"]),
     "directory": (["."], ["'.' is a directory", "data file"]),
-    "method": (["--method", "magic"], ["unknown method 'magic'", "auto, exact"]),
+    "method": (["--method", "magic"], ["--method is one of auto, exact", "not 'magic'"]),
     "score": (["--score", "aic"], ["unknown score 'aic'", "auto, bge, bdeu"]),
     "score of the other kind": (
         ["--score", "bdeu"],
@@ -164,7 +164,10 @@ BAD_OPTIONS = {
     "cut into words": (["--discretize", "a:three"], ["COLUMN:K", "'a:three'"]),
     "cut into one": (["--discretize", "a:1"], ["'a'", "from 2"]),
     "decimal mark": (["--decimal", ";"], ["'.' or ','"]),
-    "missing": (["--missing", "impute"], ["'auto', 'drop' or 'refuse'", "'impute'"]),
+    "missing": (
+        ["--missing", "impute"],
+        ["--missing is one of auto, drop, refuse", "not 'impute'"],
+    ),
     "decimal of bundled": (["asia", "--decimal", ","], ["decimal", "leave the options out"]),
     "old option": (["--type", "continuous"], ["no such option", "--type"]),
     "separator": (["--separator", "ab"], ["'ab'", "one character"]),

@@ -1,6 +1,7 @@
 """``outpoint learn``: what it prints, what it writes, and what every option changes."""
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ import numpy as np
 import pytest
 
 import outpoint as op
+from outpoint.naming import flag
+from outpoint.options import options_of
 from outpoint.posterior.certainty import judge_certainty
 from tests.cli.conftest import KNOWN, NUMBERS, Run, listing, strict_json, table, without_colours
 from tests.grids import first
@@ -353,12 +356,12 @@ def test_every_command_that_reads_data_has_the_same_options(run: Run) -> None:
 
 
 def test_every_command_with_a_model_has_the_same_options(run: Run) -> None:
-    from outpoint.cli.options import MODEL_OPTIONS
-
+    options = [one.name for one in options_of("log_score") if one.help is not None]
+    assert {"score", "edge_prior", "tiers", "drop"} <= set(options)
     for command in ("learn", "map", "score"):
         shown = without_colours(run(command, "--help").out)
-        for option in MODEL_OPTIONS.options:
-            assert f"--{option.replace('_', '-')} " in shown, (command, option)
+        for option in (*options, "raw_units", "equivalent_sample_size"):
+            assert re.search(rf"{flag(option)}[ -]", shown), (command, option)
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,16 @@ def test_many_variables_are_sampled_by_default(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--method", "mcmc", "--steps", "0"], "steps is a whole number from 1, not 0"),
-        (["--method", "mcmc", "--chains", "0"], "chains is a whole number from 1, not 0"),
-        (["--method", "mcmc", "--draws", "-1"], "draws is a whole number from 1, not -1"),
-        (["--method", "gibbs"], "unknown method 'gibbs'"),
+        (
+            ["--method", "mcmc", "--steps", "0"],
+            "steps is a whole number from 1 to 1,000,000,000,000, not 0.",
+        ),
+        (["--method", "mcmc", "--chains", "0"], "chains is a whole number from 1 to 1,000, not 0"),
+        (
+            ["--method", "mcmc", "--draws", "-1"],
+            "draws is a whole number from 1 to 100,000,000, not -1.",
+        ),
+        (["--method", "gibbs"], "structure, structure+rev, not 'gibbs'."),
     ],
 )
 def test_bad_options(run: Run, words: list[str], message: str) -> None:

@@ -130,9 +130,12 @@ def test_many_variables_are_searched(run: Run) -> None:
     ("words", "message"),
     [
         (["nowhere.csv"], "There is no file 'nowhere.csv'"),
-        (["data.csv", "--method", "best"], "unknown method 'best'"),
+        (
+            ["data.csv", "--method", "best"],
+            "--method is one of auto, exact, search, hill_climb, not 'best'",
+        ),
         (["data.csv", "--score", "aic"], "unknown score 'aic'"),
-        (["data.csv", "--runs", "0"], "runs is a whole number from 1, not 0"),
+        (["data.csv", "--runs", "0"], "runs is a whole number from 1 to 10,000,000, not 0"),
         (["data.csv", "--method", "exact", "--steps", "5"], "steps belongs to method 'search'"),
         (["data.csv", "--out", "."], "is a directory"),
         (["data.csv", "--out", "best.png"], "best.png has no known format of a graph"),

@@ -88,7 +88,7 @@ def test_a_table_that_declares_its_states_is_taken_whole() -> None:
     ds = load_dataset(states, cardinality_row=True)
     assert ds.names == ("a", "b", "c")
     assert ds.copied_columns == (("a", "b"),)
-    assert op.learn(ds, progress=False).nodes == ds.names
+    assert op.learn(ds, progress=False).names == ds.names
     assert load_dataset(states[1:]).names == ("a", "c")
 
 

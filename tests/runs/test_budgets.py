@@ -12,11 +12,12 @@ import pytest
 import outpoint as op
 from outpoint.mcmc import SAMPLERS, SWEEP
 from outpoint.mcmc.trace import KeptDags
+from outpoint.options import LEARN, Options
 from outpoint.posterior import SampledPosterior
 from outpoint.runs import ChainRecord, Progress
 from outpoint.runs.draws import FileDraws, MemoryDraws
 from outpoint.runs.driving import Budget
-from outpoint.sampling import SamplingOptions, parse_seconds
+from outpoint.sampling import Plan
 from tests.grids import covering, first
 from tests.runs.problems import (
     NUMBERS,
@@ -32,10 +33,13 @@ from tests.runs.problems import (
 START = np.zeros(5, dtype=np.int32), np.zeros((5, 5), dtype=np.bool_), 0.0
 
 
-def options_of(method: str = "mcmc", n_nodes: int = 5, **options: Any) -> SamplingOptions:
-    return SamplingOptions(
-        sampler=SAMPLERS[method], n_nodes=n_nodes, max_parents=3, seed=1, **options
-    )
+def options_of(method: str = "mcmc", n_nodes: int = 5, **options: Any) -> Plan:
+    asked = Options.read(LEARN, {"max_parents": 3, "seed": 1, **options})
+    return Plan(asked, SAMPLERS[method], n_nodes)
+
+
+def parse_seconds(time: Any) -> float | None:
+    return Options.read(LEARN, {"time": time}).time
 
 
 def sample(**options: Any) -> SampledPosterior:

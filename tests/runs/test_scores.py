@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import outpoint as op
+from outpoint.options import Options
 from outpoint.runs import RunDirectory
 from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
 from outpoint.runs.scores import DIGEST
@@ -48,12 +49,13 @@ def test_a_continued_run_does_not_score_again(
 def test_the_digest_tells_models_apart(tmp_path: Path) -> None:
     models = [
         op.model.prepare(
-            data,
-            score=score,
-            max_parents=limit,
-            structure_prior=prior,
-            knowledge=op.Knowledge(forbidden=forbidden),
-            allow_degenerate=False,
+            op.load_dataset(data),
+            Options(
+                score=score,
+                max_parents=limit,
+                structure_prior=prior,
+                knowledge=op.Knowledge(forbidden=forbidden),
+            ),
         )
         for data, score, limit, prior, forbidden in [
             (DATA, op.BGe(), 2, "uniform", []),

@@ -13,6 +13,7 @@ from outpoint.errors import DataError, OptionError
 from outpoint.graphs.blocks import compute_cpdags
 from outpoint.graphs.targets import find_separated
 from outpoint.model import prepare
+from outpoint.options import Options
 from outpoint.scores import FamilyScorer, bind_score
 from outpoint.scores.interventions import InterventionScorer, score_observed
 from tests.reference import all_dags, gaussian_bic_family_score, subsets
@@ -230,13 +231,11 @@ def test_a_variable_that_was_always_set():
     data = Dataset(letters(4), numbers().values, interventions=[["b"]] * 40)
     scorer = op.BGe().bind(data)
     assert not scorer.every_family(3)[1].any()
-    options = {"score": "auto", "max_parents": None, "structure_prior": "uniform"}
-    known = op.Knowledge()
     sentence = r"'b' was set in every row, .*nothing about its parents.*roots=\[\"b\"\], or go on"
     with pytest.raises(DataError, match=sentence):
-        prepare(data, **options, knowledge=known, allow_degenerate=False)
-    prepare(data, **options, knowledge=known, allow_degenerate=True)
-    prepare(data, **options, knowledge=op.Knowledge(roots=["b"]), allow_degenerate=False)
+        prepare(data, Options(structure_prior="uniform"))
+    prepare(data, Options(structure_prior="uniform", allow_degenerate=True))
+    prepare(data, Options(structure_prior="uniform", knowledge=op.Knowledge(roots=["b"])))
 
 
 def test_edges_that_a_score_excludes_stay_excluded():

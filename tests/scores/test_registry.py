@@ -9,7 +9,7 @@ import pytest
 
 import outpoint as op
 from outpoint import scores
-from outpoint.cli.options import MODEL_OPTIONS
+from outpoint.cli.options import declared
 from outpoint.naming import flag
 from outpoint.registry import SCORES, list_scores, score_title
 
@@ -37,7 +37,7 @@ def test_the_documentation_knows_every_score(name: str) -> None:
 
 def test_options_of_the_command_line_are_settings_of_scores() -> None:
     settings = {own.name for kind in scores.SCORES.values() for own in fields(kind)}
-    offered = {f"--{name.replace('_', '-')}" for name in MODEL_OPTIONS.options}
+    offered = {f"--{name.replace('_', '-')}" for name in declared("log_score").options}
     given = {setting for setting in settings if flag(setting) in offered}
     assert given == {"standardize", "equivalent_sample_size"}
     assert scores.scores_with("standardize") == ["bge", "blocks", "conditional-gaussian"]

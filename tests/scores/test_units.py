@@ -5,7 +5,8 @@ import pytest
 
 import outpoint as op
 from outpoint.model import prepare
-from outpoint.scores import Knowledge, note_units, resolve_score
+from outpoint.options import Options
+from outpoint.scores import note_units, resolve_score
 
 from .helpers import continuous
 
@@ -127,13 +128,6 @@ def test_columns_that_the_prior_outweighs_are_noted() -> None:
 def test_the_model_has_the_notes(score: object, n_notes: int) -> None:
     data = weather(1, 200)
     noted = op.Dataset(data.names, data.values, notes=("2 rows left out",))
-    model = prepare(
-        noted,
-        score=score,
-        max_parents=None,
-        structure_prior="uniform",
-        knowledge=Knowledge(),
-        allow_degenerate=False,
-    )
+    model = prepare(noted, Options(score=score, structure_prior="uniform"))
     assert model.notes[0] == "2 rows left out"
     assert len(model.notes) == n_notes

@@ -7,19 +7,19 @@ import typer
 
 from outpoint.cli import options
 from outpoint.cli.groups import takes
-from outpoint.cli.reading import NO_OPTIONS, READING, ReadingOptions
+from outpoint.options import MAP
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset
     from outpoint.map_finding import MapResult
 
-SEARCH = "Search (where the best DAG is not found exactly)"
 N_EDGES_SHOWN = 30
 
 
-@takes(model=options.MODEL_OPTIONS, reading=READING)
+@takes(given=options.declared(MAP))
 def map_command(
     data: options.Data,
+    *,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -30,39 +30,7 @@ def map_command(
             "(bnlearn) or .dagitty; and how it was found to FILE.json.",
         ),
     ] = None,
-    max_parents: options.MaxParents = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="auto: exact up to 22 variables and search beyond; or exact, search (repeated "
-            "annealing) or hill_climb.",
-        ),
-    ] = "auto",
-    seed: options.Seed = None,
-    model: options.ModelOptions = options.DEFAULT_MODEL,
-    reading: ReadingOptions = NO_OPTIONS,
-    runs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Number of runs (default: 50, beyond 30 variables 20).",
-            rich_help_panel=SEARCH,
-        ),
-    ] = None,
-    steps: Annotated[
-        int | None,
-        typer.Option(metavar="NUMBER", help="Steps of each run.", rich_help_panel=SEARCH),
-    ] = None,
-    space: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="order, which finds more, or partition, which has the sharper bound.",
-            rich_help_panel=SEARCH,
-        ),
-    ] = "order",
-    threads: options.Threads = None,
+    given: options.Given,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -76,34 +44,23 @@ def map_command(
     from outpoint.showing import RunProgress
     from outpoint.writing import write_text
 
-    dataset = reading.load(data, model)
+    dataset = given.load(data)
     check_file(out)
     if out is not None:
         check_suffix(out)
         record = out.with_name(f"{out.name}.json")
         check_file(record)
-    modelled = model.arguments(dataset)
-    takes_long = dataset.n_nodes > 20 or method not in ("auto", "exact")
+    arguments = given.arguments(dataset)
+    takes_long = dataset.n_nodes > 20 or given.get("method", "auto") not in ("auto", "exact")
     with RunProgress(shown=not quiet and takes_long, quiet=quiet) as progress:
-        result = find_map(
-            dataset,
-            method=method,
-            max_parents=max_parents,
-            runs=runs,
-            steps=steps,
-            seed=seed,
-            space=space,
-            **modelled,
-            threads=threads,
-            progress=progress,
-        )
+        result = find_map(dataset, **arguments, progress=progress)
     if out is not None:
         write_text(out, format_dag(result.dag, out))
         write_text(record, format_json(_as_json(result)) + "\n")
     if json:
         print_json(_as_json(result))
     elif not quiet:
-        _print_result(result, dataset, modelled["score"], out)
+        _print_result(result, dataset, arguments["score"], out)
 
 
 def _as_json(result: "MapResult") -> dict[str, Any]:

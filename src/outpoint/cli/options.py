@@ -1,10 +1,11 @@
-"""Options that several commands share, declared once, and what their text means.
+"""Options that several commands share, and what their text means.
 
-In the help the options that most users need come first, without a panel of their own.
+The options of a run are those that :mod:`outpoint.options` declares. In the help, those that most
+users need come first, without a panel of their own.
 """
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,16 +14,14 @@ import typer
 from outpoint.cli.groups import Group
 from outpoint.errors import OptionError
 from outpoint.naming import flag
-from outpoint.registry import list_scores
+from outpoint.options import LEARN, OPTIONS, Option, Options, Role, names_of, options_of
+from outpoint.options.option import MODEL_PANEL, READING_PANEL
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset
     from outpoint.scores import LocalScore
 
-MODEL = "Model"
-KNOWLEDGE = "Prior and background knowledge"
 OUTPUT = "Output"
-MACHINE = "Machine"
 
 Data = Annotated[
     str,
@@ -46,46 +45,14 @@ Run = Annotated[
     Path,
     typer.Argument(metavar="RUN", help="Directory of a run, or a file that Posterior.save wrote."),
 ]
-Score = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help=f"auto (by the kinds of columns), {list_scores()}, or a file of local scores (.jkl).",
-        rich_help_panel=MODEL,
-    ),
-]
-MaxParents = Annotated[
-    int | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="Largest number of parents of a node (default: no limit up to 20 variables, 3 to 10 "
-        "beyond).",
-    ),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        "--seed",
-        metavar="NUMBER",
-        help="Seed of the random numbers: the same seed repeats the result.",
-    ),
-]
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="Largest number of threads, or of local worker processes (default: one per processor "
-        "that this process may use).",
-        rich_help_panel=MACHINE,
-    ),
-]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="NUMBER", help=OPTIONS["seed"].help)]
 RawUnits = Annotated[
     bool,
     typer.Option(
         "--raw-units",
         help="Take continuous columns as they are, as the paper does, instead of standardising "
         "them. (Columns that code categories are always centred.)",
-        rich_help_panel=MODEL,
+        rich_help_panel=MODEL_PANEL,
     ),
 ]
 EquivalentSampleSize = Annotated[
@@ -93,77 +60,147 @@ EquivalentSampleSize = Annotated[
     typer.Option(
         metavar="NUMBER",
         help="Categorical columns: weight of the prior, in observations (default 1).",
-        rich_help_panel=MODEL,
+        rich_help_panel=MODEL_PANEL,
     ),
 ]
-AllowDegenerate = Annotated[
-    bool,
-    typer.Option(
-        "--allow-degenerate",
-        help="Keep constant columns and copies of columns, and accept variables that were set in "
-        "every row.",
-        rich_help_panel=MODEL,
+
+
+def _series_option(kind: Any, metavar: str | None, text: str) -> Any:
+    """A parameter that says how the rows of a series follow each other."""
+    return Annotated[
+        kind | None, typer.Option(metavar=metavar, help=text, rich_help_panel=READING_PANEL)
+    ]
+
+
+SETTINGS: dict[str, tuple[Any, Any]] = {
+    "raw_units": (RawUnits, False),
+    "equivalent_sample_size": (EquivalentSampleSize, None),
+}
+"""Settings of scores, which Python gives to the score itself."""
+
+SERIES: dict[str, tuple[Any, Any]] = {
+    "time_column": (
+        _series_option(str, "COLUMN", "Column of times of a series: numbers, or dates."),
+        None,
     ),
-]
-Prior = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="fair (default): equal weight for each number of parents; or uniform (default with "
-        "bic and .jkl files): equal weight for each DAG, as in the paper, which favours many "
-        "edges.",
-        rich_help_panel=KNOWLEDGE,
+    "subject_column": (
+        _series_option(str, "COLUMN", "Column that tells the subjects of a panel apart."),
+        None,
     ),
-]
-EdgePrior = Annotated[
-    float | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="P multiplies the weight of a DAG by P/(1-P) for every edge. The prior probability of "
-        "an edge is less than P, as there are no cycles: with 5 variables and the uniform prior "
-        "0.089, 0.301 and 0.460 for 0.1, 0.5 and 0.9.",
-        rich_help_panel=KNOWLEDGE,
+    "lags": (
+        _series_option(
+            int, "NUMBER", "Rows are times in order, and variables depend on so many times before."
+        ),
+        None,
     ),
-]
-KnowledgeFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="TOML or CSV file with required and forbidden edges, tiers, roots and an edge prior; "
-        "other options add to it.",
-        rich_help_panel=KNOWLEDGE,
+    "static": (
+        _series_option(list[str], "NAMES", "Columns that do not change within a subject."),
+        None,
     ),
-]
-Forbid = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="EDGE",
-        help="Edge to exclude, written 'A->B'; repeatable.",
-        rich_help_panel=KNOWLEDGE,
+    "contemporaneous": (
+        _series_option(
+            bool, None, "Whether variables of a series may depend on others at the same time."
+        ),
+        None,
     ),
-]
-Require = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="EDGE",
-        help="Edge that must be there, written 'A->B'; repeatable.",
-        rich_help_panel=KNOWLEDGE,
-    ),
-]
-Tier = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAMES",
-        help="Comma-separated group of variables; repeat from causes to effects.",
-        rich_help_panel=KNOWLEDGE,
-    ),
-]
-Root = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME", help="Variable without parents; repeatable.", rich_help_panel=KNOWLEDGE
-    ),
-]
+}
+"""Options of ``load_series``, which Python calls by itself."""
+
+FIRST = ("out", "max_parents", "method", "time", "seed", "resume", "overwrite")
+"""The options that the help begins with: those that most users need."""
+
+SHORT = {"out": "-o"}
+"""Flags of one letter."""
+
+
+def parameter(one: Option) -> Any:
+    """The parameter of a command that an option of Python is."""
+    flags, kind, text = flag(one.name), one.kind, one.help or ""
+    if kind.text is bool and one.default is None:
+        flags = f"{flags}/--no-{flags.removeprefix('--')}"
+    value: Any = list[str] if kind.is_list else kind.text
+    return Annotated[
+        value | None if one.default in (None, ()) else value,
+        typer.Option(
+            flags,
+            *([SHORT[one.name]] if one.name in SHORT else []),
+            metavar=None if kind.text is bool else kind.metavar,
+            help=text.format_map({name: flag(name) for name in OPTIONS}),
+            rich_help_panel=one.panel,
+            show_default="default" not in text,
+        ),
+    ]
+
+
+def declared(function: str, *roles: Role) -> Group:
+    """The options of a function of Python that the command line has, all or those of some roles."""
+    rank = {name: place for place, name in enumerate(FIRST)}
+    chosen = sorted(
+        (one for one in options_of(function, *roles) if one.help is not None),
+        key=lambda one: rank.get(one.name, len(rank)),
+    )
+    parameters = {
+        one.name: (parameter(one), None if one.default == () else one.default) for one in chosen
+    }
+    if Role.READING in roles or not roles:
+        parameters |= SERIES
+    return Group(parameters | ({} if roles else SETTINGS), Given.parse)
+
+
+class Given(dict[str, Any]):
+    """The options that were given on the command line and differ from their defaults, by name."""
+
+    @classmethod
+    def parse(cls, words: dict[str, Any]) -> "Given":
+        """Texts of the command line as Python takes them, as far as that needs no data."""
+        given = cls(
+            (name, value)
+            for name, value in words.items()
+            if value is not None and (name not in OPTIONS or OPTIONS[name].differs(value))
+        )
+        for name in given:
+            own = OPTIONS.get(name)
+            if own is None or own.role is not Role.READING or not own.kind.is_list:
+                continue
+            texts = [text for group in given[name] for text in parse_group(group, flag(name))]
+            given[name] = READERS.get(name, list)(texts)
+        if "static" in given:
+            given["static"] = [
+                name for group in given["static"] for name in parse_group(group, "--static")
+            ]
+        if given.get("separator") in ("tab", "\\t"):
+            given["separator"] = "\t"
+        return given
+
+    def load(self, data: str, *, keep: bool = False) -> "Dataset":
+        """The data of that name, read as asked and as the score needs them; see ``model.read``."""
+        from outpoint.model import read
+
+        names = [*names_of(Role.READING), "score", "allow_degenerate"]
+        given = {name: self[name] for name in names if name in self}
+        series = {name: self[name] for name in SERIES if name in self}
+        if not series:
+            return read(data, Options.read(LEARN, given), keep=keep)
+        from outpoint.data import load_series
+        from outpoint.scores import reading_for
+
+        for name in ("time", "subject"):
+            series[name] = series.pop(f"{name}_column", None)
+        own = reading_for(given.pop("score", "auto"))
+        return load_series(data, **series, **given, **own)
+
+    def arguments(self, data: "Dataset") -> dict[str, Any]:
+        """All other options as Python takes them for these data."""
+        left_out = {*names_of(Role.READING), *SETTINGS, *SERIES}
+        given = {name: value for name, value in self.items() if name not in left_out}
+        settings = {name: self.get(name) for name in SETTINGS}
+        given["score"] = parse_score(self.get("score", "auto"), data, **settings)
+        for name in ("forbidden", "required"):
+            if name in given:
+                given[name] = [parse_edge_option(edge, data.names) for edge in given[name]]
+        if "tiers" in given:
+            given["tiers"] = [parse_group(group) for group in given["tiers"]]
+        return given
 
 
 def check_text(data: str) -> None:
@@ -195,7 +232,7 @@ def parse_group(text: str, what: str = "a tier") -> list[str]:
 
 
 def parse_score(
-    name: str, data: "Dataset", raw_units: bool, equivalent_sample_size: float | None
+    name: str, data: "Dataset", raw_units: bool | None, equivalent_sample_size: float | None
 ) -> "LocalScore":
     """The score that a name means for these data, with the settings that were given."""
     from outpoint.data.wording import enumerate_items
@@ -216,42 +253,27 @@ def parse_score(
     return resolve_score(name, data, **settings) if settings else chosen
 
 
-class ModelOptions(dict[str, Any]):
-    """The options of the score, the prior and the background knowledge, as they were given."""
-
-    def arguments(self, data: "Dataset") -> dict[str, Any]:
-        """The same as the Python interface takes them."""
-        return {
-            "score": parse_score(
-                self["score"], data, self["raw_units"], self["equivalent_sample_size"]
-            ),
-            "structure_prior": self["structure_prior"],
-            "knowledge": self["knowledge"],
-            "edge_prior": self["edge_prior"],
-            "forbidden": [parse_edge_option(edge, data.names) for edge in self["forbid"] or ()],
-            "required": [parse_edge_option(edge, data.names) for edge in self["require"] or ()],
-            "tiers": [parse_group(group) for group in self["tier"]] if self["tier"] else None,
-            "roots": self["root"] or (),
-            "allow_degenerate": self["allow_degenerate"],
-        }
+def _parse_order(text: str) -> tuple[str, list[str]]:
+    """A column, and its levels in order if they are given as in ``size:small<medium<large``."""
+    column, colon, levels = text.partition(":")
+    if not colon or "<" not in levels:
+        return text, []
+    return column.strip(), [level.strip() for level in levels.split("<")]
 
 
-MODEL_OPTIONS = Group(
-    {
-        "score": (Score, "auto"),
-        "raw_units": (RawUnits, False),
-        "equivalent_sample_size": (EquivalentSampleSize, None),
-        "allow_degenerate": (AllowDegenerate, False),
-        "structure_prior": (Prior, None),
-        "knowledge": (KnowledgeFile, None),
-        "edge_prior": (EdgePrior, None),
-        "forbid": (Forbid, None),
-        "require": (Require, None),
-        "tier": (Tier, None),
-        "root": (Root, None),
-    },
-    ModelOptions,
-)
-"""What ``learn``, ``map`` and ``score`` are told about the model."""
+def _parse_cut(text: str) -> tuple[str, int]:
+    column, colon, size = text.rpartition(":")
+    if not colon or not column.strip() or not _is_size(size.strip()):
+        raise OptionError(f"--discretize is written COLUMN:K, such as age:3, not {text!r}.")
+    return column.strip(), int(size)
 
-DEFAULT_MODEL = ModelOptions({name: own[1] for name, own in MODEL_OPTIONS.options.items()})
+
+def _is_size(text: str) -> bool:
+    return text.isdecimal() and len(text) < 10
+
+
+READERS: dict[str, Callable[[list[str]], Any]] = {
+    "ordinal": lambda texts: dict(map(_parse_order, texts)),
+    "discretize": lambda texts: dict(map(_parse_cut, texts)),
+}
+"""Lists of texts that are no names alone."""

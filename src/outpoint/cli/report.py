@@ -7,17 +7,19 @@ import typer
 
 from outpoint.cli import options
 from outpoint.cli.groups import takes
-from outpoint.cli.reading import NO_OPTIONS, READING, ReadingOptions
 from outpoint.errors import OptionError
+from outpoint.naming import flag
+from outpoint.options import LOAD, Role
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset
     from outpoint.posterior import Posterior
 
 
-@takes(reading=READING)
+@takes(given=options.declared(LOAD, Role.READING))
 def report(
     run: options.Run,
+    given: options.Given,
     out: Annotated[
         Path,
         typer.Option(
@@ -32,7 +34,6 @@ def report(
         str | None,
         typer.Option(metavar="DATA", help="The data of the run, to describe its columns."),
     ] = None,
-    reading: ReadingOptions = NO_OPTIONS,
     quiet: options.Quiet = False,
 ) -> None:
     """Write the interactive report of a run, one HTML file that needs nothing else.
@@ -45,20 +46,20 @@ def report(
     from outpoint.writing import write_text
 
     check_file(out)
-    if data is None and reading:
-        given = " and ".join(f"--{name}" for name in reading)
-        raise OptionError(f"{given} says how to read the data: name them (--data).")
+    if data is None and given:
+        said = " and ".join(map(flag, given))
+        raise OptionError(f"{said} says how to read the data: name them (--data).")
     posterior = load_run(run)
-    dataset = None if data is None else _read_data(data, reading, posterior)
+    dataset = None if data is None else _read_data(data, given, posterior)
     page = render_report(posterior, data=dataset)
     write_text(out, page.encode("utf-8", "replace").decode("utf-8"))
     if not quiet:
         print_note(f"{out}: report of {run}")
 
 
-def _read_data(data: str, reading: ReadingOptions, posterior: "Posterior") -> "Dataset":
+def _read_data(data: str, given: options.Given, posterior: "Posterior") -> "Dataset":
     """The data of a run, and no others: the report describes them as those it was learned from."""
-    own = reading or ReadingOptions(posterior.info.reading or {})
+    own = given or options.Given(posterior.info.reading or {})
     dataset = own.load(data)
     if dataset.fingerprint() != posterior.info.fingerprint:
         raise OptionError(f"{data} does not hold the data of the run, or was read differently.")

@@ -8,13 +8,13 @@ import typer
 
 from outpoint.cli import options
 from outpoint.cli.groups import takes
-from outpoint.cli.reading import NO_OPTIONS, READING, ReadingOptions
+from outpoint.options import SCORE
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset
 
 
-@takes(model=options.MODEL_OPTIONS, reading=READING)
+@takes(given=options.declared(SCORE))
 def score(
     data: options.Data,
     graph: Annotated[
@@ -24,10 +24,9 @@ def score(
             help="The DAG: .dot, .graphml, .csv (adjacency matrix or edges), .bn or .dagitty.",
         ),
     ],
+    given: options.Given,
     quiet: options.QuietNumber = False,
     json: options.Json = False,
-    model: options.ModelOptions = options.DEFAULT_MODEL,
-    reading: ReadingOptions = NO_OPTIONS,
 ) -> None:
     """Log score of a DAG, prior included, and how far it is from the graph without edges.
 
@@ -42,12 +41,12 @@ def score(
     from outpoint.scores import resolve_prior
     from outpoint.scoring import log_score
 
-    dataset = _load_for(graph, data, model, reading)
+    dataset = _load_for(graph, data, given)
     dag = read_graph(graph, dataset.names)
-    modelled = model.arguments(dataset)
-    chosen = modelled["score"]
-    found = log_score(dataset, dag, **modelled)
-    empty = log_score(dataset, Dag.empty(dataset.names), **modelled)
+    arguments = given.arguments(dataset)
+    chosen = arguments["score"]
+    found = log_score(dataset, dag, **arguments)
+    empty = log_score(dataset, Dag.empty(dataset.names), **arguments)
     if json:
         print_json(
             {
@@ -67,7 +66,7 @@ def score(
         print_data(console, dataset, chosen)
         size = f"{count_of(dag.n_nodes, 'node')}, {count_of(dag.n_edges, 'edge')}"
         print_line(console, "Graph", f"{graph}: {size}")
-        name, prior = score_title(chosen.name), resolve_prior(modelled["structure_prior"], chosen)
+        name, prior = score_title(chosen.name), resolve_prior(given.get("structure_prior"), chosen)
         excluded = ": the knowledge excludes this DAG" if found == -math.inf else ""
         print_line(console, "Score", f"{name}, {prior} prior, log score {found:.4f}{excluded}")
         print_line(
@@ -75,20 +74,17 @@ def score(
         )
 
 
-def _load_for(
-    graph: Path, data: str, model: options.ModelOptions, reading: ReadingOptions
-) -> "Dataset":
+def _load_for(graph: Path, data: str, given: options.Given) -> "Dataset":
     """The data, with all columns that the graph names, also those that are usually left out."""
     from outpoint.data.reading import UnknownColumnError
     from outpoint.graphs import read_dag
 
-    dataset = reading.load(data, model)
+    dataset = given.load(data)
     nodes = read_dag(graph, dataset.names).names
-    if "columns" in reading or set(nodes) <= set(dataset.names):
+    if "columns" in given or set(nodes) <= set(dataset.names):
         return dataset
     try:
-        named = {"columns": sorted(nodes), "keep": True}
-        return ReadingOptions(reading | named).load(data, model)
+        return options.Given(given | {"columns": sorted(nodes)}).load(data, keep=True)
     except UnknownColumnError:
         return dataset  # the graph is refused next, with the name of its unknown node
 

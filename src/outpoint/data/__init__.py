@@ -4,7 +4,9 @@ from outpoint.data import bundled
 from outpoint.data.dataset import Dataset
 from outpoint.data.interventions import Entry
 from outpoint.data.loading import load_dataset
+from outpoint.data.series import load_series
 from outpoint.data.simulate import draw_tables, simulate, simulate_from_tables
+from outpoint.data.simulate_series import simulate_series
 from outpoint.data.sources import Data
 
 __all__ = [
@@ -14,6 +16,8 @@ __all__ = [
     "bundled",
     "draw_tables",
     "load_dataset",
+    "load_series",
     "simulate",
     "simulate_from_tables",
+    "simulate_series",
 ]

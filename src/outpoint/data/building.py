@@ -49,6 +49,16 @@ def build(
     entries: Iterable[Entry] | None,
 ) -> Dataset:
     """The data set that a source and the options give, or one error about all columns."""
+    return build_rows(source, reading, given, entries)[0]
+
+
+def build_rows(
+    source: Source,
+    reading: Reading,
+    given: dict[str, object] | None,
+    entries: Iterable[Entry] | None,
+) -> tuple[Dataset, npt.NDArray[np.int64]]:
+    """That data set, and which rows of the source it has."""
     names = tuple(source.names[v] for v in reading.choose(source.names))
     check_column_names(names)
     if source.n_rows == 0:
@@ -73,7 +83,7 @@ def build(
     chosen: Sequence[int] = range(len(names))
     if not declares_states:
         chosen = door.without_copies(names, values, levels)
-    return Dataset(
+    dataset = Dataset(
         tuple(names[v] for v in chosen),
         values[:, chosen],
         tuple(levels[v] for v in chosen),
@@ -83,6 +93,7 @@ def build(
         interventions=_set_in(interventions, [names[v] for v in chosen], rows[door.kept]),
         declares_states=declares_states,
     )
+    return dataset, rows[door.kept] + n_above
 
 
 class _Door:

@@ -32,6 +32,7 @@ from outpoint.data.interventions import (
     parse_interventions,
     write_entries,
 )
+from outpoint.data.slices import Slices
 from outpoint.data.wording import enumerate_items, enumerate_names, suggest
 from outpoint.errors import DataError, OptionError
 from outpoint.naming import option
@@ -60,6 +61,7 @@ class Dataset:
     continuous. ``interventions`` has one entry per row, the names of the variables that were set
     from outside in it; left empty, all rows were only observed. A table that ``declares_states``
     has a row with the number of states of every column, and is taken as it is, copies included.
+    ``slices`` tells which columns of a time series are earlier values of others.
 
     How the data came here takes no part in comparisons: ``source`` says where from; ``path`` is
     what ``load_dataset`` was given, a file or the name of a bundled data set, and ``reading`` holds
@@ -76,6 +78,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     interventions: Interventions = ()
     declares_states: bool = False
+    slices: Slices | None = None
 
     def __post_init__(self) -> None:
         names = tuple(str(name) for name in self.names)
@@ -288,6 +291,8 @@ class Dataset:
         digest.update(np.ascontiguousarray(self.values, dtype="<f8").tobytes())
         if self.interventions:
             digest.update(np.packbits(self.is_set).tobytes())
+        if self.slices is not None:
+            digest.update(repr(self.slices).encode())
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -295,7 +300,8 @@ class Dataset:
             return NotImplemented
         same_labels = self.names == other.names and self.levels == other.levels
         same_rows = np.array_equal(self.values, other.values)
-        return same_labels and same_rows and self.interventions == other.interventions
+        same_roles = self.interventions == other.interventions and self.slices == other.slices
+        return same_labels and same_rows and same_roles
 
     def __hash__(self) -> int:
         return hash(self.fingerprint())

@@ -13,6 +13,7 @@ import numpy as np
 from outpoint.arrays import Booleans
 from outpoint.data.wording import enumerate_names, suggest
 from outpoint.errors import DataError, OptionError
+from outpoint.options.kinds import in_brief
 
 Targets = tuple[str, ...]
 Interventions = tuple[Targets, ...]
@@ -88,9 +89,13 @@ def _names_of(entry: Any, number: dict[str, int], where: str) -> list[str]:
     ):
         return []
     if not isinstance(entry, str):
-        if not isinstance(entry, Iterable):
-            raise DataError(f"the interventions in {where} are {entry!r}, not names of variables.")
-        return [str(name) for name in entry]
+        try:
+            return [str(name) for name in entry]
+        except Exception:  # whatever an entry does that is no collection of names
+            shown = in_brief(entry)
+            raise DataError(
+                f"the interventions in {where} are {shown}, not names of variables."
+            ) from None
     text = entry.strip()
     if not text or text in number:
         return [text] if text else []

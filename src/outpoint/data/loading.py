@@ -8,16 +8,29 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from outpoint.data import bundled
-from outpoint.data.building import build
+from outpoint.data.building import build, build_rows
 from outpoint.data.cells import DecimalMark
+from outpoint.data.columns import Column
 from outpoint.data.dataset import Dataset, Kind
 from outpoint.data.interventions import Entry
+from outpoint.data.problems import ColumnProblem
 from outpoint.data.reading import Names, Reading, Treatment
-from outpoint.data.sources import Data, source_of_dataset, source_of_file, source_of_memory
+from outpoint.data.sources import (
+    Data,
+    Source,
+    source_of_dataset,
+    source_of_file,
+    source_of_memory,
+)
 from outpoint.errors import DataError, OptionError
 from outpoint.naming import named
+from outpoint.options import LOAD, Options, carried_out_by
 
 _OF_CELLS = ("decimal", "separator", "cardinality_row", "na")
 """Options on cells, which a :class:`Dataset` no longer has."""
@@ -26,6 +39,29 @@ _OF_TABLES = {"missing", "strict", "allow_degenerate", "keep", "prefer"}
 """Options that leave a :class:`Dataset` as it is."""
 
 
+def load(data: Data, asked: Options) -> Dataset:
+    """The data, read as ``asked``; :func:`load_dataset` says what is read how."""
+    column = asked.interventions if isinstance(asked.interventions, str) else None
+    entries = None if column is not None else asked.interventions
+    reading = Reading.of(replace(asked, interventions=column))
+    # a list for each row is no option that could be written down
+    given = reading.given() if entries is None else None
+    if isinstance(data, str) and data in bundled.available() and not os.path.isfile(data):
+        data = replace(bundled.load(data), path=data)
+    if isinstance(data, Dataset):
+        return _reread(data, reading, entries)
+    if isinstance(data, (str, os.PathLike)):
+        source, path = _source_of(data, reading)
+        return replace(build(source, reading, given, entries), path=path)
+    if asked.separator is not None or asked.decimal is not None:
+        raise OptionError(
+            f"{named('separator')} and {named('decimal')} apply to files only; leave them out for "
+            "data in memory."
+        )
+    return build(source_of_memory(data, reading.words), reading, given, entries)
+
+
+@carried_out_by(load)
 def load_dataset(
     data: Data,
     *,
@@ -105,46 +141,46 @@ def load_dataset(
         ``"categorical"``, numbers with two values and truth values as numbers for
         ``"continuous"``. ``learn`` and its like say so by themselves.
     """
-    column = interventions if isinstance(interventions, str) else None
-    entries = None if column is not None else interventions
-    reading = Reading(
-        columns=columns,
-        drop=drop,
-        categorical=categorical,
-        continuous=continuous,
-        ordinal=ordinal,
-        normal_scores=normal_scores,
-        discretize=discretize,
-        weights=weights,
-        missing=missing,
-        na=na,
-        decimal=decimal,
-        separator=separator,
-        cardinality_row=cardinality_row,
-        interventions=column,
-        strict=strict,
-        allow_degenerate=allow_degenerate,
-        keep=keep,
-        prefer=prefer,
-    )
-    # a list for each row is no option that could be written down
+    raise NotImplementedError  # load is called instead
+
+
+def load_rows(
+    data: Data, apart: Names, options: Mapping[str, Any]
+) -> tuple[Dataset, npt.NDArray[np.int64], dict[str, Column]]:
+    """Data without some columns, which rows of the file they are, and these columns.
+
+    The columns ``apart`` have all rows of the file, and their cells as levels unless they are
+    numbers. ``options`` are those of :func:`load_dataset`.
+    """
+    asked = Options.read(LOAD, options)
+    column = asked.interventions if isinstance(asked.interventions, str) else None
+    entries = None if column is not None else asked.interventions
+    reading = Reading.of(replace(asked, interventions=column))
+    source, path = _source_of(data, reading)
+    Reading._require_known("columns", apart, source.names)
     given = reading.given() if entries is None else None
+    reading = replace(reading, drop=(*reading.drop, *apart))
+    found, rows = build_rows(source, reading, given, entries)
+    made = {name: source.make(source.names.index(name), "categorical") for name in apart}
+    for name, one in made.items():
+        if isinstance(one, ColumnProblem):
+            raise DataError(f"Column {name!r} cannot be read: give numbers or texts.")
+    known = {name: one for name, one in made.items() if isinstance(one, Column)}
+    return replace(found, path=path), rows, known
+
+
+def _source_of(data: Data, reading: Reading) -> tuple[Source, str | None]:
+    """Where the columns come from, and the path of the file if it is one."""
     if isinstance(data, str) and data in bundled.available() and not os.path.isfile(data):
-        data = replace(bundled.load(data), path=data)
+        return source_of_dataset(bundled.load(data)), data
     if isinstance(data, Dataset):
-        return _reread(data, reading, entries)
+        return source_of_dataset(data), data.path
     if isinstance(data, (str, os.PathLike)):
         path = os.path.expanduser(os.fsdecode(data))
         if not os.path.exists(path):
             raise DataError(_no_file_message(path))
-        found = build(source_of_file(Path(path), reading), reading, given, entries)
-        return replace(found, path=path)
-    if separator is not None or decimal is not None:
-        raise OptionError(
-            f"{named('separator')} and {named('decimal')} apply to files only; leave them out for "
-            "data in memory."
-        )
-    return build(source_of_memory(data, reading.words), reading, given, entries)
+        return source_of_file(Path(path), reading), path
+    return source_of_memory(data, reading.words), None
 
 
 def _reread(data: Dataset, reading: Reading, entries: Iterable[Entry] | None) -> Dataset:
@@ -161,7 +197,7 @@ def _reread(data: Dataset, reading: Reading, entries: Iterable[Entry] | None) ->
     # options on top of others, or of changes in Python, cannot be written as one call
     written = given if data.reading == {} and entries is None else None
     built = build(source_of_dataset(data), reading, written, entries)
-    return replace(built, path=data.path)
+    return replace(built, path=data.path, slices=data.slices)
 
 
 def _changes_kinds(data: Dataset, reading: Reading) -> bool:

@@ -3,24 +3,21 @@
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from outpoint.data.cells import DecimalMark
 from outpoint.data.dataset import Asked, Kind
 from outpoint.data.textfile import validate_separator
 from outpoint.data.wording import enumerate_names
 from outpoint.errors import OptionError
 from outpoint.naming import named
-from outpoint.whole_numbers import is_whole
+from outpoint.options import LOAD, Options, options_of
 
 ALL = "all"
 """Stands for all columns, unless a column has that name."""
 
 Names = str | Iterable[str]
 Treatment = Literal["auto", "drop", "refuse"]
-TREATMENTS = get_args(Treatment)
 
 
 class UnknownColumnError(OptionError):
@@ -32,68 +29,37 @@ class UnknownColumnError(OptionError):
         self.names = names
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """The options, checked as far as that is possible without the data.
+class Reading(Options):
+    """The options of a call, with what those on reading mean for the columns of a table."""
 
-    ``columns`` and ``drop`` choose columns; ``categorical``, ``continuous``, ``ordinal``,
-    ``normal_scores``, ``discretize`` and ``prefer`` say what they are; ``decimal``, ``missing``,
-    ``na``, ``separator`` and ``cardinality_row`` how the cells are read. ``interventions`` and
-    ``weights`` are the columns that tell what was set in each row, and how often it counts. With
-    ``strict`` nothing is left out or assumed, with ``allow_degenerate`` constant columns and copies
-    stay, with ``keep`` every column. Lists of columns become tuples of names.
-    """
-
-    columns: Names | None = None
-    drop: Names = ()
-    categorical: Names = ()
-    continuous: Names = ()
-    ordinal: Names | Mapping[str, Sequence[str]] = ()
-    normal_scores: Names = ()
-    discretize: Mapping[str, int] | None = None
-    weights: str | None = None
-    missing: Treatment = "auto"
-    na: Names | None = None
-    decimal: DecimalMark | None = None
-    separator: str | None = None
-    cardinality_row: bool | None = None
-    interventions: str | None = None
-    strict: bool = False
-    allow_degenerate: bool = False
-    keep: bool = False
-    prefer: Kind | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("columns", "drop", "categorical", "continuous", "normal_scores", "na"):
-            object.__setattr__(self, name, _as_names(name, getattr(self, name)))
-        object.__setattr__(self, "ordinal", _as_orders(self.ordinal))
-        object.__setattr__(self, "discretize", _as_bins(self.discretize))
-        object.__setattr__(self, "separator", validate_separator(self.separator))
-        if self.decimal not in (None, ".", ","):
-            raise OptionError(f"{named('decimal')} is '.' or ',', not {self.decimal!r}.")
-        if self.missing not in TREATMENTS:
+    @classmethod
+    def of(cls, asked: Options) -> "Reading":
+        """These options, checked as far as that is possible without the data."""
+        for name, value in asked.chosen(options_of(LOAD)).items():
+            if isinstance(value, tuple):
+                _refuse_repeated(name, value)
+        for column, levels in asked.ordinal.items() if isinstance(asked.ordinal, dict) else ():
+            if len(set(levels)) < len(levels):
+                raise OptionError(f"{named('ordinal')} names a level of {column!r} more than once.")
+        if asked.columns == ():
             raise OptionError(
-                f"{named('missing')} is 'auto', 'drop' or 'refuse', not {self.missing!r}."
+                f"{named('columns')} names no column; name at least two, or leave it out."
             )
-        if self.prefer not in (None, *get_args(Kind)):
-            raise OptionError(f"prefer is 'continuous' or 'categorical', not {self.prefer!r}.")
-        for name in ("interventions", "weights"):
-            if not isinstance(getattr(self, name), str | None):
-                raise OptionError(
-                    f"{named(name)} is the name of a column, not {getattr(self, name)!r}."
-                )
+        return cls(**vars(asked) | {"separator": validate_separator(asked.separator)})
 
     def given(self) -> dict[str, Any]:
         """The options that differ from their defaults, ready for ``load_dataset`` and JSON."""
         given = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            is_default = value == field.default or (value in ((), {}) and field.name != "na")
-            if field.name == "ordinal":
+        for one in options_of(LOAD):
+            value = getattr(self, one.name)
+            if not one.differs(value) or (value == {} or (value == () and one.name != "na")):
+                continue
+            if isinstance(value, tuple):
+                value = list(value)
+            elif one.name == "ordinal":
                 orders = {name: list(levels) for name, levels in value.items()}
-                value = orders if any(value.values()) else list(value)
-            if not is_default:
-                given[field.name] = list(value) if isinstance(value, tuple) else value
+                value = orders if any(orders.values()) else list(orders)
+            given[one.name] = value
         return given
 
     def choose(self, names: Sequence[str]) -> list[int]:
@@ -125,7 +91,7 @@ class Reading:
         of_all: dict[str, Asked] = {}
         asked: dict[str, str] = {}
         for option, kind in _KINDS:
-            wanted = list(getattr(self, option))
+            wanted = list(getattr(self, option) or ())
             if ALL in wanted and ALL not in names and option != "ordinal":
                 wanted.remove(ALL)
                 if option in ("categorical", "continuous"):
@@ -142,7 +108,7 @@ class Reading:
 
     def said(self, names: Sequence[str]) -> list[str]:
         """The columns whose kind the user has said, among those of data read with these options."""
-        said = {name for option, _ in _KINDS for name in getattr(self, option)}
+        said = {name for option, _ in _KINDS for name in getattr(self, option) or ()}
         is_all = ALL in said and ALL not in names
         return [name for name in names if is_all or name in said]
 
@@ -154,8 +120,7 @@ class Reading:
     @property
     def orders(self) -> Mapping[str, Sequence[str]]:
         """The ordinal columns, with the order of their levels where it was given."""
-        assert isinstance(self.ordinal, Mapping)
-        return self.ordinal
+        return self.ordinal if isinstance(self.ordinal, dict) else dict.fromkeys(self.ordinal, ())
 
     def ranked(self, kinds: Mapping[str, Kind | None]) -> set[str]:
         """The columns that enter as normal scores; "all" are the continuous ones."""
@@ -205,56 +170,7 @@ _CONTRADICTIONS = tuple(
 )
 
 
-def _as_names(option: str, names: object) -> tuple[str, ...] | None:
-    if names is None:
-        return None if option in ("columns", "na") else ()
-    if isinstance(names, str):
-        return (names,)
-    if not isinstance(names, Iterable) or isinstance(names, Mapping):
-        what = "words" if option == "na" else "column names"
-        raise OptionError(f"{named(option)} is a list of {what}, not {names!r}.")
-    listed = tuple(str(name) for name in names)
-    repeated = [name for name, count in Counter(listed).items() if count > 1]
+def _refuse_repeated(option: str, names: Sequence[str]) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise OptionError(f"{named(option)} names {enumerate_names(repeated)} more than once.")
-    if option == "columns" and not listed:
-        raise OptionError(
-            f"{named('columns')} names no column; name at least two, or leave it out."
-        )
-    return listed
-
-
-def _as_orders(orders: object) -> dict[str, tuple[str, ...]]:
-    """Ordinal columns, each with the order of its levels, which is empty if it is not given."""
-    if not isinstance(orders, Mapping):
-        return dict.fromkeys(_as_names("ordinal", orders) or (), ())
-    checked = {}
-    for name, levels in orders.items():
-        if isinstance(levels, str) or not isinstance(levels, Iterable):
-            raise OptionError(
-                f"{named('ordinal')} has a list of the levels of {str(name)!r} in order, "
-                f"not {levels!r}."
-            )
-        checked[str(name)] = tuple(str(level) for level in levels)
-        if len(set(checked[str(name)])) < len(checked[str(name)]):
-            raise OptionError(f"{named('ordinal')} names a level of {str(name)!r} more than once.")
-    return checked
-
-
-def _as_bins(bins: object) -> dict[str, int]:
-    if bins is None:
-        return {}
-    if not isinstance(bins, Mapping):
-        raise OptionError(
-            f"{named('discretize')} is a dictionary of levels by column, such as {{'age': 3}}, not "
-            f"{bins!r}."
-        )
-    checked = {}
-    for name, size in bins.items():
-        if not is_whole(size) or size < 2:
-            raise OptionError(
-                f"{named('discretize')} cuts {str(name)!r} into a whole number of levels from 2, "
-                f"not {size!r}."
-            )
-        checked[str(name)] = int(size)
-    return checked

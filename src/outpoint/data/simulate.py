@@ -110,14 +110,14 @@ def _simulate_gaussian(
 ) -> Dataset:
     n_nodes = len(dag.names)
     is_bounded = isinstance(coefficients, str) and coefficients == "bounded"
-    weights = _draw_weights(dag, MOST_SIGNAL if is_bounded else coefficients, rng)
-    spread = _noise_of(noise_sd, n_nodes)
+    weights = draw_weights(dag, MOST_SIGNAL if is_bounded else coefficients, rng)
+    spread = noise_of(noise_sd, n_nodes)
     if is_bounded:
         _bound_weights(dag, weights, spread)
     values = rng.standard_normal((n_obs, n_nodes)) * spread
     targets, listens = _read_interventions(interventions, dag, n_obs)
     with np.errstate(over="ignore", invalid="ignore"):
-        for v in _ancestral_order(dag):
+        for v in ancestral_order(dag):
             parents = _parents(dag, v)
             signal = values[:, parents] @ weights[parents, v]
             values[:, v] += np.where(listens[:, v], signal, 0.0)
@@ -141,10 +141,10 @@ def _simulate_mixed(
     is_continuous = [one is None for one in levels]
     counts = _level_counts([2 if one is None else one for one in levels], n_nodes)
     sizes = [0 if none else count for none, count in zip(is_continuous, counts, strict=True)]
-    adjacency, order = np.asarray(dag.adjacency, dtype=bool), _ancestral_order(dag)
+    adjacency, order = np.asarray(dag.adjacency, dtype=bool), ancestral_order(dag)
     is_bounded = isinstance(coefficients, str) and coefficients == "bounded"
-    weights = _draw_weights(dag, MOST_SIGNAL if is_bounded else coefficients, rng)
-    spread = _noise_of(noise_sd, n_nodes)
+    weights = draw_weights(dag, MOST_SIGNAL if is_bounded else coefficients, rng)
+    spread = noise_of(noise_sd, n_nodes)
     if is_bounded:
         bound_weights(adjacency, order, weights, spread, sizes, MOST_SIGNAL)
     targets, listens = _read_interventions(interventions, dag, n_obs)
@@ -153,7 +153,7 @@ def _simulate_mixed(
     return Dataset(tuple(dag.names), values, labels, source="simulated", interventions=targets)
 
 
-def _noise_of(noise_sd: float | Sequence[float], n_nodes: int) -> Floats:
+def noise_of(noise_sd: float | Sequence[float], n_nodes: int) -> Floats:
     """The standard deviation of the noise of every node."""
     spread = _numbers(noise_sd, "noise_sd")
     if spread.shape not in ((), (n_nodes,)) or not np.isfinite(spread).all() or (spread < 0).any():
@@ -163,7 +163,7 @@ def _noise_of(noise_sd: float | Sequence[float], n_nodes: int) -> Floats:
     return np.broadcast_to(spread, n_nodes)
 
 
-def _draw_weights(dag: DagLike, coefficients: Coefficients, rng: np.random.Generator) -> Floats:
+def draw_weights(dag: DagLike, coefficients: Coefficients, rng: np.random.Generator) -> Floats:
     """The matrix ``[parent, child]`` of edge coefficients."""
     n_nodes = len(dag.names)
     adjacency = np.asarray(dag.adjacency, dtype=bool)
@@ -200,7 +200,7 @@ def _bound_weights(dag: DagLike, weights: Floats, noise_sd: Floats) -> None:
     """
     most = MOST_SIGNAL * float(noise_sd.max(initial=0.0))
     covariance = np.zeros_like(weights)
-    for v in _ancestral_order(dag):
+    for v in ancestral_order(dag):
         parents = _parents(dag, v)
         with_others = weights[parents, v] @ covariance[parents]
         signal = math.sqrt(max(float(with_others[parents] @ weights[parents, v]), 0.0))
@@ -261,7 +261,7 @@ def simulate_from_tables(
     uniform = make_generator(rng).random((n_obs, len(sizes)))
     codes = np.zeros((n_obs, len(sizes)), dtype=np.int64)
     targets, listens = _read_interventions(interventions, dag, n_obs)
-    for v in _ancestral_order(dag):
+    for v in ancestral_order(dag):
         parents = _parents(dag, v)
         rows = checked[v][tuple(codes[:, parent] for parent in parents)]
         rows = np.where(listens[:, v, None], rows, 1.0 / sizes[v])
@@ -321,7 +321,7 @@ def _parents(dag: DagLike, v: int) -> list[int]:
     return [int(parent) for parent in np.flatnonzero(np.asarray(dag.adjacency)[:, v])]
 
 
-def _ancestral_order(dag: DagLike) -> list[int]:
+def ancestral_order(dag: DagLike) -> list[int]:
     """The nodes, each after its parents."""
     masks = compute_parent_masks(np.asarray(dag.adjacency, dtype=bool))
     order = [v for layer in peel_layers(masks) for v in layer]

@@ -34,6 +34,7 @@ from outpoint.data.textfile import read_table
 from outpoint.errors import DataError
 from outpoint.graphs.validation import default_names
 from outpoint.naming import option
+from outpoint.options import LOAD, Options
 
 Made = Column | ColumnProblem
 
@@ -122,7 +123,9 @@ def source_of_dataset(data: Dataset) -> Source:
     said stay, and all are said in data that were built or changed in Python.
     """
     kinds = dict(zip(data.names, data.kinds, strict=True))
-    said = data.names if data.reading is None else Reading(**data.reading).said(data.names)
+    said = data.names
+    if data.reading is not None:
+        said = tuple(Reading.of(Options.read(LOAD, data.reading)).said(data.names))
 
     def make(v: int, asked: Kind | None) -> Made:
         return Column(data.names[v], data.values[:, v], data.levels[v], declared=True)

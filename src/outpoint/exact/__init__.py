@@ -1,7 +1,7 @@
 """The exact posterior, for up to about 21 nodes, and the best DAG."""
 
 from outpoint.exact.best import find_best, find_optima
-from outpoint.exact.engine import ExactSolution, log_sum_of_dags, solve
+from outpoint.exact.engine import ExactSolution, find_descents, log_sum_of_dags, solve
 from outpoint.exact.feasibility import (
     MAX_TOLD_NODES,
     describe_cost,
@@ -13,14 +13,17 @@ from outpoint.exact.feasibility import (
     require_feasible,
     require_in_time,
 )
+from outpoint.exact.sets import DenseParentSets
 
 __all__ = [
     "MAX_TOLD_NODES",
+    "DenseParentSets",
     "ExactSolution",
     "describe_cost",
     "estimate_best_memory",
     "estimate_memory",
     "find_best",
+    "find_descents",
     "find_optima",
     "is_best_quick",
     "is_quick",

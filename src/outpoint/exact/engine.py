@@ -13,6 +13,7 @@ from outpoint.exact.downward import sum_downward
 from outpoint.exact.draws import sample_dags
 from outpoint.exact.grid import scale_by_best_orders
 from outpoint.exact.scaled import Scaled, log_mantissa
+from outpoint.exact.sets import DenseParentSets
 from outpoint.exact.upward import sum_upward
 from outpoint.exact.weights import sum_over_larger, sum_scores
 from outpoint.kernels import kernel, run_chunked
@@ -28,7 +29,7 @@ NEGLIGIBLE_PROBABILITY = 1e-35
 
 
 @dataclass(frozen=True)
-class ExactSolution:
+class ExactSolution(DenseParentSets):
     """Everything the exact engine knows about a posterior over DAGs.
 
     ``edges[u, v]`` and ``ancestors[u, v]`` are probabilities, ``log_parent_sets[v, mask]`` log
@@ -123,6 +124,14 @@ def log_sum_of_dags(table: ScoreTable) -> float:
     """Log of the sum of the weights of all DAGs of a complete table, and nothing else."""
     weights = sum_scores(table.dense.matrix, table.maxima.matrix)
     return sum_downward(weights, scale_by_best_orders(weights), lambda _: None).log(-1)
+
+
+def find_descents(table: ScoreTable) -> Floats:
+    """``[v, P]``: the probability that P, numbered without v, is what does not descend from v."""
+    weights = sum_scores(table.dense.matrix, table.maxima.matrix)
+    scales = scale_by_best_orders(weights)
+    before = sum_downward(weights, scales, lambda _: None)
+    return sum_upward(weights, scales, before, lambda _: None)[1]
 
 
 def _ancestors(descents: Floats) -> tuple[Floats, Floats]:

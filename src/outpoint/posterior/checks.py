@@ -27,6 +27,9 @@ MOST_TEXT = 10_000
 ROUNDING = 1e-6
 """How much more than 1 a sum of probabilities may be."""
 
+DAGS_PER_BLOCK = 500
+"""Matrices that are looked at together."""
+
 
 def parse(text: str) -> Any:
     """JSON without numbers that are not finite."""
@@ -195,6 +198,17 @@ def check_matrices(matrices: NDArray[np.uint8], candidates: NDArray[np.int32]) -
     bits = matrices[..., candidates, np.arange(n)[:, None]].astype(np.int32)
     codes = (bits << np.arange(n_candidates, dtype=np.int32)).sum(axis=-1, dtype=np.int32)
     check_codes([codes], ParentSets(candidates, np.zeros((0, 0), dtype=np.int16)))
+
+
+def check_dags(matrices: NDArray[np.uint8]) -> None:
+    """Adjacency matrices (draw, parent, child) of DAGs: taking away outpoints leaves nothing."""
+    for start in range(0, len(matrices), DAGS_PER_BLOCK):
+        edges = matrices[start : start + DAGS_PER_BLOCK].astype(np.float32)
+        left = np.ones(edges.shape[::2], dtype=np.bool_)
+        while left.any():
+            has_parent = (left[:, None, :].astype(np.float32) @ edges)[:, 0] > 0
+            require((left & ~has_parent)[left.any(axis=1)].any(axis=1).all(), "a graph has a cycle")
+            left &= has_parent
 
 
 def check_log_probabilities(log_probabilities: NDArray[np.float64]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.graphs import Dag
+from outpoint.parts import describe_parts
 from outpoint.posterior.draws import Draws, WeightedGraphs
 from outpoint.posterior.estimates import Estimate
 from outpoint.posterior.features import Feature, FeatureFunction, ParentSet, Path, Root
@@ -31,9 +32,6 @@ KEPT_DRAWS = 1000
 FEATURE_DRAWS = 10_000
 """Draws behind everything that is averaged by compiled code, where drawing is quick."""
 
-QUICKLY_DRAWN = 15
-"""Drawing is quick up to this number of variables."""
-
 
 class Solution(Protocol):
     """What the exact engine has found, just computed or read from a file."""
@@ -49,7 +47,11 @@ class Solution(Protocol):
     @property
     def ancestors(self) -> Floats: ...
     @property
-    def log_parent_sets(self) -> Floats: ...
+    def drawn_ancestors(self) -> Booleans | None: ...
+    @property
+    def part_sizes(self) -> tuple[int, ...]: ...
+    @property
+    def is_quickly_drawn(self) -> bool: ...
     @property
     def best_adjacency(self) -> Booleans: ...
     @property
@@ -58,6 +60,12 @@ class Solution(Protocol):
     def discrepancy(self) -> float: ...
     @property
     def n_stored(self) -> int | None: ...
+
+    def log_parent_set(self, child: int, parents: Collection[int]) -> float:
+        """Log probability that these are the parents of a node."""
+
+    def likely_sets(self, child: int, at_least: float) -> list[tuple[tuple[int, ...], float]]:
+        """Parent sets of at least this probability, with its log, most probable first."""
 
     def draw(self, n_draws: int, seed: int) -> tuple[Booleans, Floats]:
         """Draws (draw, parent, child) and their log scores."""
@@ -110,8 +118,10 @@ class ExactPosterior(Posterior):
     @property
     def verdict(self) -> str:
         """How far the numbers can be trusted, in words."""
+        sizes = self.solution.part_sizes
+        parts = f"{describe_parts(sizes)}; " if len(sizes) > 1 else ""
         return (
-            f"exact: every probability is computed over all DAGs{self._limits()}; "
+            f"exact: {parts}every probability is computed over all DAGs{self._limits()}; "
             f"no sampling, nothing to converge "
             f"(internal checks agree to {max(self.solution.discrepancy, 1e-16):.0e})."
         )
@@ -130,13 +140,10 @@ class ExactPosterior(Posterior):
         self, child: str | int, *, at_least: float = 1e-6
     ) -> list[tuple[tuple[str, ...], float]]:
         """The parent sets of ``child`` with their probabilities, most probable first."""
-        node = self._node(child)
-        log_probability = self.solution.log_parent_sets[node]
-        chosen = np.flatnonzero(log_probability >= np.log(max(at_least, 1e-300)))
-        ranked = chosen[np.argsort(-log_probability[chosen], kind="stable")]
+        likely = self.solution.likely_sets(self._node(child), max(at_least, 1e-300))
         return [
-            (self._named_set(node, mask), float(np.exp(log_probability[mask])))
-            for mask in ranked.tolist()
+            (tuple(self.names[u] for u in parents), float(np.exp(log_probability)))
+            for parents, log_probability in likely
         ]
 
     def dags(self, n_draws: int = KEPT_DRAWS) -> xr.DataArray:
@@ -194,13 +201,14 @@ class ExactPosterior(Posterior):
 
     def _known(self, feature: Feature | FeatureFunction) -> float | None:
         if isinstance(feature, Path):
+            drawn = self.solution.drawn_ancestors
+            if drawn is not None and drawn[feature.source, feature.target]:
+                return None
             return float(self.solution.ancestors[feature.source, feature.target])
         if isinstance(feature, Root):
-            return float(np.exp(self.solution.log_parent_sets[feature.node, 0]))
+            return float(np.exp(self.solution.log_parent_set(feature.node, ())))
         if isinstance(feature, ParentSet):
-            candidates = self.candidates[feature.child].tolist()
-            mask = sum(1 << candidates.index(u) for u in feature.parents)
-            return float(np.exp(self.solution.log_parent_sets[feature.child, mask]))
+            return float(np.exp(self.solution.log_parent_set(feature.child, feature.parents)))
         return super()._known(feature)
 
     def _graphs_for(
@@ -215,7 +223,7 @@ class ExactPosterior(Posterior):
     @property
     def _n_feature_draws(self) -> int:
         """Draws for features, all of which are stored: many if that is quick."""
-        many = FEATURE_DRAWS if len(self.names) <= QUICKLY_DRAWN else KEPT_DRAWS
+        many = FEATURE_DRAWS if self.solution.is_quickly_drawn else KEPT_DRAWS
         return self.solution.n_stored or many
 
     @property

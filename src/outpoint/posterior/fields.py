@@ -84,6 +84,14 @@ SOLUTION_FIELDS = {
     "dags": _bit("draw", "parent", "child"),
     "log_scores": _real("draw"),
 }
+PARTS_FIELDS = {
+    **{name: field for name, field in SOLUTION_FIELDS.items() if name != "log_parent_sets"},
+    "drawn_ancestors": _bit("parent", "child"),
+    "part_size": _code("part"),
+    "set_child": _code("set"),
+    "set_members": Field(("set", "member"), "i2"),
+    "set_log_probability": Field(("set",), most=ROUNDING),
+}
 MODEL_FIELDS = {
     "model_factor": _real("group", "column", "other_column"),
     "model_degrees_of_freedom": _real("group"),

@@ -9,6 +9,7 @@ from typing import Any
 
 from outpoint import __version__
 from outpoint.amounts import count_of
+from outpoint.options import SAMPLING_ROLES, Options, Role
 
 LIBRARIES = ("numba", "numpy")
 """Libraries whose versions may change the last digits of a result."""
@@ -82,19 +83,21 @@ class RunInfo:
 
 def make_info(
     record: Mapping[str, Any],
+    asked: Options,
     *,
-    method: str,
-    seed: int,
-    options: dict[str, Any],
     seconds: float,
     taken: Mapping[str, float] = MappingProxyType({}),
 ) -> RunInfo:
-    """The record of a model (``Model.record``) with that of a run, made here and now."""
+    """The record of a model (``Model.record``) with that of a run, made here and now.
+
+    The method and the seed of ``asked`` are those that were chosen.
+    """
+    roles = () if asked.method == "exact" else SAMPLING_ROLES
     return RunInfo(
         **record,
-        method=method,
-        seed=seed,
-        options=options,
+        method=asked.method,
+        seed=asked.known_seed,
+        options=asked.record(Role.POSTERIOR, *roles),
         taken=dict(taken),
         version=__version__,
         elapsed_seconds=seconds,

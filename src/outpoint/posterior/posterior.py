@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ from outpoint.posterior.feature_parser import parse_feature
 from outpoint.posterior.features import Adjacent, Edge, Feature, FeatureFunction, Not
 from outpoint.posterior.frames import name_draws, name_matrix, rank_pairs
 from outpoint.posterior.info import RunInfo
+from outpoint.posterior.series import SeriesAnswers
 from outpoint.posterior.summaries import (
     average_blankets,
     average_cpdags,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 N_EDGES_IN_NOTEBOOK = 10
 
 
-class Posterior(ABC):
+class Posterior(SeriesAnswers):
     """The posterior over DAGs.
 
     Tables are indexed [parent, child] by column names. ``info`` tells the origin of the result;
@@ -412,11 +413,6 @@ class Posterior(ABC):
             }
             | {name: values[parents, children] for name, values in columns.items()}
         )
-
-    def _named_set(self, child: int, mask: int) -> tuple[str, ...]:
-        """A parent set, given as a mask over the candidates of ``child``, by names."""
-        candidates = self.candidates[child]
-        return tuple(self.names[u] for i, u in enumerate(candidates) if mask >> i & 1)
 
     def _node(self, node: str | int) -> int:
         if node in self.names:

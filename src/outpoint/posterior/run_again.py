@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from outpoint.options import OPTIONS, Role, names_of
 from outpoint.posterior.info import RunInfo
 from outpoint.posterior.posterior import Posterior
 
-LENGTH = ("steps", "time", "until_converged", "warmup", "search_effort", "pilots")
+LENGTH = names_of(Role.STOP, Role.PACE)
 """Options that say how long a run is to be, which ``RunInfo.taken`` knows better afterwards."""
 
 
@@ -61,11 +62,9 @@ def _data(info: RunInfo, lines: list[str]) -> str:
     if not info.reading:
         return repr(info.path)
     options = "".join(f", {name}={value!r}" for name, value in info.reading.items())
-    return f"op.load_dataset({info.path!r}{options})"
+    function = "load_series" if "lags" in info.reading else "load_dataset"
+    return f"op.{function}({info.path!r}{options})"
 
 
 def _written(name: str, value: Any) -> str:
-    if name == "start" and isinstance(value, dict):
-        edges = [tuple(edge) for edge in value["edges"]]
-        return f"op.Dag.from_edges({value['names']!r}, {edges!r})"
-    return repr(value)
+    return OPTIONS[name].kind.as_python(value) if name in OPTIONS else repr(value)

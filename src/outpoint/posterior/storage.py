@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import DataError, OptionError, require
 from outpoint.exact.feasibility import MAX_NODES
+from outpoint.exact.sets import DenseParentSets, StoredDraws
 from outpoint.mcmc import SAMPLERS
 from outpoint.posterior import checks
 from outpoint.posterior.checks import ROUNDING
@@ -32,12 +33,14 @@ from outpoint.posterior.fields import (
     MISSING_MASS,
     MODEL_FIELDS,
     OUTSIDE_FIELDS,
+    PARTS_FIELDS,
     RECORD_FIELDS,
     RECORD_SCALARS,
     SINCE_BATCHES,
     SOLUTION_FIELDS,
 )
 from outpoint.posterior.info import RunInfo
+from outpoint.posterior.parts_files import StoredParts, parts_arrays, read_parts
 from outpoint.posterior.posterior import Posterior
 from outpoint.posterior.sampled import SampledPosterior
 from outpoint.posterior.sealed import Content, opened, write_sealed
@@ -57,9 +60,12 @@ MOST_SUMMARY = 1 << 26
 SMALLEST_KEPT = 1e-12
 """Parent sets of an exact posterior that are less probable are not stored."""
 
+SMALLEST_OF_PARTS = 1e-9
+"""The same for one that was computed by parts, where there can be millions of sets."""
+
 
 @dataclass(frozen=True)
-class StoredSolution:
+class StoredSolution(DenseParentSets, StoredDraws):
     """What the exact engine had found, as far as it was stored."""
 
     names: tuple[str, ...]
@@ -73,20 +79,6 @@ class StoredSolution:
     discrepancy: float
     dags: Booleans
     log_scores: Floats
-
-    @property
-    def n_stored(self) -> int:
-        """Number of draws in the file."""
-        return len(self.dags)
-
-    def draw(self, n_draws: int, seed: int) -> tuple[Booleans, Floats]:
-        """The first of the stored draws."""
-        if n_draws > len(self.dags):
-            raise OptionError(
-                f"the file holds {len(self.dags)} draws, not {n_draws}: ask for fewer, or learn "
-                "the posterior again."
-            )
-        return self.dags[:n_draws], self.log_scores[:n_draws]
 
 
 def save(posterior: Posterior, path: Path) -> None:
@@ -110,7 +102,6 @@ def write_posterior(posterior: Posterior, path: Path) -> None:
     info = asdict(posterior.info)
     del info["elapsed_seconds"]
     texts |= {"kind": KIND, "info": json.dumps(info), "names": json.dumps(posterior.names)}
-    arrays["candidates"] = ("node", "candidate"), posterior.candidates
     if posterior.model is not None:
         for name, array in posterior.model.arrays().items():
             dimensions = MODEL_FIELDS[f"model_{name}"].dimensions
@@ -133,8 +124,8 @@ def load(path: str | Path) -> Posterior:
         n = len(names)
         content.sizes |= {"node": n, "parent": n, "child": n, "end": 2}
         kind = content.text("posterior")
-        require(kind in ("sampled", "exact"), f"there is no {kind!r} posterior")
-        posterior = (_sampled if kind == "sampled" else _exact)(info, names, content)
+        require(kind in READERS, f"there is no {kind!r} posterior")
+        posterior = READERS[kind](info, names, content)
         posterior.model = _model(names, content)
         return posterior
 
@@ -180,6 +171,7 @@ def _sampled_parts(posterior: SampledPosterior) -> Parts:
             least = min(len(value) for value in values)
             values = [value[len(value) - least :] for value in values]
         arrays[name] = (dimensions, _stacked(values))
+    arrays["candidates"] = ("node", "candidate"), posterior.candidates
     arrays["outside_pairs"] = (("outside_edge", "end"), pairs.astype(np.int32))
     arrays["outside_members"] = (("outside_set", "member"), sets.members)
     missing_mass = posterior.missing_mass
@@ -263,15 +255,20 @@ def _spread(values: NDArray[Any], pairs: NDArray[Any], n_nodes: int) -> NDArray[
 def _exact_parts(posterior: ExactPosterior) -> Parts:
     solution = posterior.solution
     dags, log_scores = (part[0] for part in posterior._sample(posterior._n_feature_draws))
-    likely = solution.log_parent_sets >= np.log(SMALLEST_KEPT)
-    values = {
-        "edges": solution.edges,
-        "ancestors": solution.ancestors,
-        "log_parent_sets": np.where(likely, solution.log_parent_sets, -np.inf),
-        "best_adjacency": solution.best_adjacency.astype(np.uint8),
-        "dags": dags.astype(np.uint8),
-        "log_scores": log_scores,
-    }
+    if isinstance(solution, DenseParentSets):
+        kind, fields = "exact", {**SOLUTION_FIELDS, **CANDIDATES}
+        likely = solution.log_parent_sets >= np.log(SMALLEST_KEPT)
+        values = {
+            "edges": solution.edges,
+            "ancestors": solution.ancestors,
+            "log_parent_sets": np.where(likely, solution.log_parent_sets, -np.inf),
+            "best_adjacency": solution.best_adjacency.astype(np.uint8),
+            "candidates": posterior.candidates,
+        }
+    else:
+        kind, fields = "parts", PARTS_FIELDS
+        values = parts_arrays(solution, SMALLEST_OF_PARTS)
+    values |= {"dags": dags.astype(np.uint8), "log_scores": log_scores}
     numbers = {
         "log_evidence": solution.log_evidence,
         "best_log_score": solution.best_log_score,
@@ -279,8 +276,8 @@ def _exact_parts(posterior: ExactPosterior) -> Parts:
     }
     if posterior.log_prior_sum is not None:
         numbers["log_prior_sum"] = posterior.log_prior_sum
-    arrays = {name: (SOLUTION_FIELDS[name].dimensions, array) for name, array in values.items()}
-    return arrays, {"posterior": "exact"}, numbers
+    arrays = {name: (fields[name].dimensions, array) for name, array in values.items()}
+    return arrays, {"posterior": kind}, numbers
 
 
 def _exact(info: RunInfo, names: tuple[str, ...], content: Content) -> ExactPosterior:
@@ -294,13 +291,36 @@ def _exact(info: RunInfo, names: tuple[str, ...], content: Content) -> ExactPost
     for name in ("best_adjacency", "dags"):
         checks.check_matrices(parts[name], parts["candidates"])
         parts[name] = parts[name].astype(np.bool_)
-    for name in ("log_evidence", "best_log_score", "discrepancy"):
-        parts[name] = float(content.number(name))
-    highest = parts["log_evidence"] + ROUNDING * max(1.0, abs(parts["log_evidence"]))
-    require(parts["best_log_score"] <= highest, "the best DAG has more than the evidence")
-    # Files of earlier versions do not have the sum.
-    total = float(content.number("log_prior_sum")) if content.has_number("log_prior_sum") else None
-    return ExactPosterior(info, StoredSolution(names=names, **parts), log_prior_sum=total)
+    parts |= _numbers(content)
+    return ExactPosterior(
+        info, StoredSolution(names=names, **parts), log_prior_sum=_log_prior_sum(content)
+    )
+
+
+def _by_parts(info: RunInfo, names: tuple[str, ...], content: Content) -> ExactPosterior:
+    require(info.method == "exact", "it cannot have been computed exactly")
+    parts = read_parts(names, content) | _numbers(content)
+    return ExactPosterior(
+        info, StoredParts(names=names, **parts), log_prior_sum=_log_prior_sum(content)
+    )
+
+
+READERS = {"sampled": _sampled, "exact": _exact, "parts": _by_parts}
+"""What makes a posterior of a file, by what the file says that it is."""
+
+
+def _numbers(content: Content) -> dict[str, float]:
+    """The numbers of every exact solution."""
+    names = ("log_evidence", "best_log_score", "discrepancy")
+    found = {name: float(content.number(name)) for name in names}
+    highest = found["log_evidence"] + ROUNDING * max(1.0, abs(found["log_evidence"]))
+    require(found["best_log_score"] <= highest, "the best DAG has more than the evidence")
+    return found
+
+
+def _log_prior_sum(content: Content) -> float | None:
+    """The sum of the prior weights, which files of earlier versions do not have."""
+    return float(content.number("log_prior_sum")) if content.has_number("log_prior_sum") else None
 
 
 def _model(names: tuple[str, ...], content: Content) -> GaussianModel | None:

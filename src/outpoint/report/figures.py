@@ -48,6 +48,27 @@ def draw_heatmap(posterior: Posterior) -> Illustration:
         return Illustration("heatmap", _to_svg(figure, "heatmap", caption), caption)
 
 
+def draw_series(posterior: Posterior) -> list[Illustration]:
+    """The network of a time series, unrolled and rolled up; nothing for other data."""
+    if not posterior.is_series:
+        return []
+    wanted: list[tuple[str, Callable[[], object], str]] = [
+        (
+            "slices",
+            lambda: plots.slices(posterior),
+            "The times of the series side by side, the present on the right. Edges from the past "
+            "are blue, those within a time orange; the more probable, the darker.",
+        ),
+        (
+            "rolled-up",
+            lambda: plots.rolled_up(posterior),
+            "The same with one node per variable: an edge stands for any lag, and a ring for a "
+            "variable that depends on its own past.",
+        ),
+    ]
+    return _illustrations(wanted)
+
+
 def draw_traces(posterior: Posterior) -> Illustration:
     """Log scores of the draws, one panel per chain."""
     with _page_style():
@@ -83,6 +104,11 @@ def draw_convergence(posterior: Posterior) -> list[Illustration]:
                 "Chains that agree lie on the diagonal.",
             ),
         )
+    return _illustrations(wanted)
+
+
+def _illustrations(wanted: list[tuple[str, Callable[[], object], str]]) -> list[Illustration]:
+    """Figures by their keys, with captions."""
     drawn = []
     for key, draw, caption in wanted:
         with _page_style():

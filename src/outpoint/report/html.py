@@ -32,7 +32,7 @@ from outpoint.report.facts import (
     summarize_diagnostics,
     summarize_moves,
 )
-from outpoint.report.figures import draw_convergence, draw_heatmap, draw_traces
+from outpoint.report.figures import draw_convergence, draw_heatmap, draw_series, draw_traces
 from outpoint.report.payload import build_payload, to_json
 from outpoint.report.scenes import USUAL_THRESHOLD
 from outpoint.writing import replaced
@@ -109,6 +109,7 @@ def render_report(
         "diagnostics": summarize_diagnostics(posterior, diagnostics),
         "moves": summarize_moves(posterior),
         "heatmap": draw_heatmap(posterior),
+        "series": draw_series(posterior),
         "traces": draw_traces(posterior) if has_chains(posterior) else None,
         "convergence": draw_convergence(posterior),
     }

@@ -16,6 +16,7 @@ from outpoint.scores.conditional_gaussian import ConditionalGaussian
 from outpoint.scores.custom import CustomScore
 from outpoint.scores.edge_prior import GivenEdgePrior
 from outpoint.scores.gaussian import note_units
+from outpoint.scores.given import know_given, score_given
 from outpoint.scores.interventions import bind_score, refuse_unobserved
 from outpoint.scores.jkl import SUFFIX, JklScore, read_jkl
 from outpoint.scores.knowledge import Knowledge, resolve_knowledge
@@ -102,6 +103,7 @@ __all__ = [
     "StructurePrior",
     "bind_score",
     "build_prior",
+    "know_given",
     "note_few_rows",
     "note_units",
     "read_jkl",
@@ -110,5 +112,6 @@ __all__ = [
     "resolve_knowledge",
     "resolve_prior",
     "resolve_score",
+    "score_given",
     "scores_with",
 ]

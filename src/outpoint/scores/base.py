@@ -65,11 +65,14 @@ class FamilyScorer(ABC):
 
     ``gaussian`` is there if the score is the marginal likelihood of a linear Gaussian model: causal
     effects are computed from it. ``affordable`` is how many families can be scored within seconds.
+    ``possible_edges`` [parent, child] are those that families with a finite score can have; None if
+    nothing is known of that.
     """
 
     n_nodes: int
     gaussian: GaussianPosterior | None = None
     affordable: int = 1_500_000
+    possible_edges: NDArray[np.bool_] | None = None
 
     @abstractmethod
     def families(self, child: int, parents: NDArray[np.integer]) -> Scores:

@@ -82,6 +82,7 @@ class ConditionalScorer(SetScorer):
     ) -> None:
         self.n_nodes = len(cardinalities)
         self._is_continuous = cardinalities == 0
+        self.possible_edges = ~np.outer(self._is_continuous, ~self._is_continuous)
         order = np.argsort(~self._is_continuous, kind="stable")  # categorical columns last
         self._number = np.argsort(order).astype(np.int16)
         n_continuous = int(self._is_continuous.sum())

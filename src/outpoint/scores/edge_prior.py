@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from outpoint.data.sources import Frame
 from outpoint.data.wording import enumerate_items
 from outpoint.errors import OptionError
+from outpoint.options.kinds import in_brief, list_of
 
 Edge = tuple[str, str]
 Node = str | int
@@ -115,9 +116,10 @@ def in_words(items: Iterable[str]) -> str:
 
 def list_items(items: Any, what: str) -> list[Any]:
     """The items of a collection; a string, or no collection at all, is a mistake."""
-    if isinstance(items, str | Mapping) or not isinstance(items, Iterable):
-        raise OptionError(f"{what}, not {items!r}.")
-    return list(items)
+    try:
+        return list_of(items)
+    except Exception:  # whatever an object does that is no collection
+        raise OptionError(f"{what}, not {in_brief(items)}.") from None
 
 
 def parse_edge(edge: Any, what: str) -> tuple[Any, Any]:
@@ -131,13 +133,14 @@ def parse_edge(edge: Any, what: str) -> tuple[Any, Any]:
             )
     else:
         parts = list_items(edge, forms)
-    if len(parts) != 2 or "" in parts:
-        raise OptionError(f"{forms}, not {edge!r}.")
+    if len(parts) != 2 or any(isinstance(part, str) and not part for part in parts):
+        raise OptionError(f"{forms}, not {in_brief(edge)}.")
     return parts[0], parts[1]
 
 
 def _checked_number(value: Any) -> float:
-    if not isinstance(value, Real) or not 0 < float(value) < 1:
+    is_number = isinstance(value, Real)
+    if not is_number or not 0 < value < 1:
         raise OptionError(f"an edge prior is a probability between 0 and 1, not {value}.")
     return float(value)
 

@@ -75,6 +75,7 @@ class InterventionScorer(FamilyScorer):
         self.n_nodes = len(group)
         self._scorers = tuple(scorers)
         self._group = group
+        self.possible_edges = scorers[0].possible_edges
 
     def of(self, child: int) -> FamilyScorer:
         """The scorer that has the rows of this node."""
@@ -102,6 +103,7 @@ class UnobservedScorer(FamilyScorer):
 
     def __init__(self, other: FamilyScorer) -> None:
         self.n_nodes = other.n_nodes
+        self.possible_edges = other.possible_edges
         self._other = other
 
     def families(self, child: int, parents: NDArray[np.integer]) -> Scores:

@@ -13,6 +13,7 @@ from typing import Any
 
 from outpoint.errors import GraphError, OptionError
 from outpoint.graphs import Dag
+from outpoint.options.kinds import in_brief
 from outpoint.scores.edge_prior import (
     ARROW,
     Edge,
@@ -208,7 +209,7 @@ def resolve_knowledge(knowledge: Knowledge | str | Path | None, **own: Any) -> K
         knowledge = Knowledge()
     elif not isinstance(knowledge, Knowledge):
         raise OptionError(
-            f"knowledge is an outpoint.Knowledge or the path of a file, not {knowledge!r}."
+            f"knowledge is an outpoint.Knowledge or the path of a file, not {in_brief(knowledge)}."
         )
     return knowledge | Knowledge(**own)
 
@@ -216,7 +217,7 @@ def resolve_knowledge(knowledge: Knowledge | str | Path | None, **own: Any) -> K
 def _checked_names(names: Iterable[Any], what: str) -> tuple[str, ...]:
     """Distinct names in order; names are text."""
     listed = list(names)
-    wrong = [repr(name) for name in listed if not isinstance(name, str)]
+    wrong = [in_brief(name) for name in listed if not isinstance(name, str)]
     if wrong:
         raise OptionError(f"{what} names {in_words(wrong)}, but the names of columns are text.")
     return tuple(sorted({str(name) for name in listed}))

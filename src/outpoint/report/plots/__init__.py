@@ -11,6 +11,7 @@ from outpoint.report.plots.concordance import concordance
 from outpoint.report.plots.graph import graph
 from outpoint.report.plots.heatmap import heatmap
 from outpoint.report.plots.running import running_edges
+from outpoint.report.plots.slices import rolled_up, slices
 from outpoint.report.plots.traces import traces
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "concordance",
     "graph",
     "heatmap",
+    "rolled_up",
     "running_edges",
+    "slices",
     "traces",
 ]

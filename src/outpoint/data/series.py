@@ -1,0 +1,248 @@
+"""Time series and panels: from rows (subject, time) to a table of slices.
+
+With ``lags`` L the table has a row for every time that follows L others without a gap, and the
+columns x of that time, x[-1] to x[-L] of the times before, and static ones. Rows of different
+subjects, or across a gap, are never paired. All but the first columns are *given*: they are roots,
+and are not scored themselves. Formulas: docs/math.md#time-series.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from outpoint.amounts import count_of
+from outpoint.arrays import Floats, Integers
+from outpoint.data.columns import Column
+from outpoint.data.dataset import Dataset
+from outpoint.data.loading import load_rows
+from outpoint.data.reading import Names
+from outpoint.data.slices import Slices, lagged_name
+from outpoint.data.sources import Data
+from outpoint.errors import DataError, OptionError
+from outpoint.naming import named
+from outpoint.whole_numbers import checked_count
+
+
+def load_series(
+    data: Data,
+    time: str | None = None,
+    subject: str | None = None,
+    lags: int = 1,
+    static: Names = (),
+    *,
+    contemporaneous: bool = True,
+    **reading: Any,
+) -> Dataset:
+    """Load a time series, or a panel of several subjects, as a table of slices.
+
+    Parameters
+    ----------
+    data
+        A table with one row for each time (of each subject), as for :func:`load_dataset`.
+    time
+        The column of times: numbers, or dates such as 2024-05-31. Without it rows are in order, and
+        there are no gaps.
+    subject
+        The column that tells subjects apart; rows of different subjects are never paired.
+    lags
+        How many earlier times a variable may depend on.
+    static
+        Columns that do not change within a subject, such as sex or site; they are only ever causes.
+    contemporaneous
+        Whether variables may depend on others at the same time; otherwise on earlier ones only.
+    reading
+        All other options of :func:`load_dataset`.
+
+    Returns
+    -------
+    Dataset
+        A column ``x`` for each variable, ``x[-1]`` for its value one time before, and so on.
+        ``learn`` takes lagged and static columns as given: they have no parents and no score.
+    """
+    lags = checked_count(lags, "lags", 1)
+    fixed = (static,) if isinstance(static, str) else tuple(static)
+    if reading.get("weights") is not None:
+        raise OptionError(
+            f"rows of a series cannot count more than once: leave out {named('weights')}."
+        )
+    series = {"time": time, "subject": subject}
+    apart = {what: name for what, name in series.items() if name is not None}
+    table, rows, columns = load_rows(_with_texts(data, time), tuple(apart.values()), reading)
+    order = _Order.of(rows, *(columns.get(name or "") for name in (time, subject)))
+    places = [table.index(name) for name in fixed]
+    order.check_static(table, places)
+    last, n_gaps = order.find_slices(lags)
+    made = _stack(table, order.rows, last, lags, places)
+    own = {**apart, "lags": lags, "static": list(fixed), "contemporaneous": contemporaneous}
+    return replace(
+        made,
+        slices=Slices(lags, fixed, contemporaneous),
+        notes=(*table.notes, order.describe(last, n_gaps, lags)),
+        reading=None if table.reading is None else {**table.reading, **own},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Order:
+    """The rows of a table by subject and time: where they stand, whose they are, and when."""
+
+    rows: Integers
+    subject: Integers
+    time: Floats
+    is_panel: bool
+
+    @classmethod
+    def of(cls, numbers: Integers, time: Column | None, subject: Column | None) -> "_Order":
+        """Sort the rows; ``numbers`` are theirs in the file, which tell time if nothing else."""
+        whose = np.zeros(len(numbers), dtype=np.intp)
+        if subject is not None:
+            whose = _complete(subject, "subject").values[numbers].astype(np.intp)
+            _, whose_by_number, counts = np.unique(whose, return_inverse=True, return_counts=True)
+            if counts.max() == 1:
+                raise DataError(
+                    f"Every row has a subject of its own in column {subject.name!r}, so that no "
+                    "row follows another: name the column whose values repeat, or leave out "
+                    f"{_flag('subject')}."
+                )
+            whose = whose_by_number
+        when = numbers.astype(np.float64) if time is None else _times(time)[numbers]
+        rows = np.lexsort((when, whose))
+        found = cls(rows, whose[rows], when[rows], subject is not None)
+        if time is not None:
+            found._refuse_repeated(time, subject, numbers)
+        return found
+
+    def _refuse_repeated(self, time: Column, subject: Column | None, numbers: Integers) -> None:
+        twice = (np.diff(self.subject) == 0) & (np.diff(self.time) == 0)
+        if not twice.any():
+            return
+        row = int(numbers[self.rows[np.argmax(twice)]])
+        when = _text_at(time, row)
+        if subject is None:
+            raise DataError(
+                f"Time {when} occurs more than once in column {time.name!r}: name the column that "
+                f"tells subjects apart with {_flag('subject')}, or keep one row for each time."
+            )
+        raise DataError(
+            f"Subject {_text_at(subject, row)} has more than one row for time {when}: keep one row "
+            "for each time."
+        )
+
+    def check_static(self, table: Dataset, places: Sequence[int]) -> None:
+        """Refuse static columns that change."""
+        for place in places:
+            column = table.values[self.rows, place]
+            changes = (np.diff(self.subject) == 0) & (np.diff(column) != 0)
+            if changes.any():
+                raise DataError(
+                    f"Column {table.names[place]!r} is not static, as it changes within a subject: "
+                    "leave it out of static, so that it is a variable like others."
+                )
+
+    def find_slices(self, lags: int) -> tuple[Integers, int]:
+        """The places of rows that follow ``lags`` others without a gap, and the number of gaps."""
+        apart = np.diff(self.time)
+        same = np.diff(self.subject) == 0
+        steps, counts = np.unique(np.round(apart[same], 9), return_counts=True)
+        step = steps[np.argmax(counts)] if len(steps) else 1.0
+        follows = same & np.isclose(apart, step, rtol=1e-6, atol=0.0)
+        run = np.zeros(len(self.time), dtype=np.intp)  # rows before without a gap
+        for place in range(1, len(run)):
+            run[place] = run[place - 1] + 1 if follows[place - 1] else 0
+        last = np.flatnonzero(run >= lags)
+        if not len(last):
+            raise DataError(
+                f"No {lags + 1} rows follow each other without a gap, as {lags} lags need, but at "
+                f"most {int(run.max()) + 1}: use fewer lags"
+                + (", or check the times." if (same & ~follows).any() else ".")
+            )
+        return last, int((same & ~follows).sum())
+
+    def describe(self, last: Integers, n_gaps: int, lags: int) -> str:
+        """How many slices there are, and what was left out."""
+        what = "pair" if lags == 1 else "run"
+        size = "slices" if lags == 1 else f"{lags + 1} slices"
+        words = f"{count_of(len(last), what)} of {size}"
+        n_subjects, n_used = (len(np.unique(own)) for own in (self.subject, self.subject[last]))
+        if self.is_panel:
+            words += f" from {count_of(n_used, 'subject')}"
+        left_out = [f"{count_of(n_gaps, 'gap')} skipped"] if n_gaps else []
+        if n_used < n_subjects:
+            left_out.append(
+                f"{count_of(n_subjects - n_used, 'subject')} with too few rows left out"
+            )
+        return "; ".join([words, *left_out])
+
+
+def _stack(
+    table: Dataset, rows: Integers, last: Integers, lags: int, static: Sequence[int]
+) -> Dataset:
+    """The table of slices that end at these places of the ordered rows."""
+    moving = [v for v in range(table.n_nodes) if v not in static]
+    pieces = [(v, lagged_name(table.names[v], lag), lag) for lag in range(lags + 1) for v in moving]
+    pieces += [(v, table.names[v], 0) for v in static]
+    was_set = table.interventions
+    return replace(
+        table,
+        names=tuple(name for _, name, _ in pieces),
+        values=np.column_stack([table.values[rows[last - lag], v] for v, _, lag in pieces]),
+        levels=tuple(table.levels[v] for v, _, _ in pieces),
+        interventions=tuple(was_set[rows[place]] for place in last if was_set),
+    )
+
+
+def _with_texts(data: Any, time: str | None) -> Any:
+    """A pandas frame with its dates as texts; anything else as it is."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(data, pandas.DataFrame) or time not in data.columns:
+        return data
+    if getattr(data[time].dtype, "kind", "") != "M":
+        return data
+    texts = data.copy()
+    texts[time] = data[time].dt.strftime("%Y-%m-%d")
+    return texts
+
+
+def _flag(name: str) -> str:
+    """How a reader writes the option: ``subject=``, or ``--subject-column``."""
+    return named(f"{name}_column") if named("lags").startswith("--") else named(name)
+
+
+def _complete(column: Column, what: str) -> Column:
+    if column.missing.any():
+        raise DataError(
+            f"Column {column.name!r} has no {what} in row {int(np.argmax(column.missing)) + 1}: "
+            "fill it in, or leave the row out."
+        )
+    return column
+
+
+def _text_at(column: Column, row: int) -> str:
+    value = column.values[row]
+    return repr(column.levels[int(value)]) if column.levels is not None else f"{value:g}"
+
+
+def _times(column: Column) -> Floats:
+    """Times as numbers: dates count in months if they are all at one day, or at the end, of one."""
+    _complete(column, "time")
+    if column.levels is None:
+        return column.values
+    try:
+        return np.array([float(text) for text in column.levels])[column.values.astype(np.intp)]
+    except ValueError:
+        pass
+    try:
+        days = np.array([text.strip() for text in column.levels], dtype="datetime64[D]")
+    except ValueError:
+        raise DataError(
+            f"The times in column {column.name!r} are neither numbers nor dates such as "
+            "2024-05-31: number them."
+        ) from None
+    months = days.astype("datetime64[M]")
+    day = (days - months.astype("datetime64[D]")).astype(np.int64)
+    is_last = (days + 1).astype("datetime64[M]") > months
+    counted = months if (day == day[0]).all() or is_last.all() else days
+    return counted.astype(np.int64).astype(np.float64)[column.values.astype(np.intp)]

@@ -1,0 +1,24 @@
+"""Exact by parts: background knowledge splits a problem into smaller ones.
+
+A cycle can only run inside a strongly connected component of the graph of all edges that are
+allowed. Each component, a *part*, is solved by itself, once the variables before it are summed out
+of its local scores; evidences add up, draws are made part by part. Formulas:
+docs/math.md#exact-by-parts.
+"""
+
+from outpoint.parts.best import find_parts_optima
+from outpoint.parts.feasibility import can_be_scored, limit_parents, require_scorable
+from outpoint.parts.solution import PartsSolution, solve_parts
+from outpoint.parts.split import Split, describe_parts, find_split
+
+__all__ = [
+    "PartsSolution",
+    "Split",
+    "can_be_scored",
+    "describe_parts",
+    "find_parts_optima",
+    "find_split",
+    "limit_parents",
+    "require_scorable",
+    "solve_parts",
+]

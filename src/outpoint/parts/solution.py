@@ -1,0 +1,159 @@
+"""The exact posterior of a problem that falls into parts: solve each, and put answers together."""
+
+from collections.abc import Collection, Sequence
+from concurrent.futures import Executor
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.arrays import Booleans, Floats
+from outpoint.exact import log_sum_of_dags
+from outpoint.exact.sets import QUICKLY_DRAWN
+from outpoint.parts.ancestors import find_ancestors
+from outpoint.parts.best import best_of_part
+from outpoint.parts.families import score_node
+from outpoint.parts.part import Part, everyone_else, make_table
+from outpoint.parts.split import Split
+from outpoint.progress import FractionCallback, tell_fractions
+from outpoint.scores import FamilyScorer, StructurePrior
+
+FEW_CELLS = 2500
+"""Entries of a matrix of which ten thousand are no burden."""
+
+
+class PartsSolution:
+    """Everything that is known about a posterior that was computed part by part.
+
+    ``drawn_ancestors`` tells which of the ``ancestors`` are averages over draws, because paths
+    through several large parts are too many to be summed.
+    """
+
+    def __init__(self, names: tuple[str, ...], possible: Booleans, parts: Sequence[Part]) -> None:
+        self.names = names
+        self.possible = possible
+        self.parts = tuple(parts)
+        self._families = {one.child: one for part in parts for one in part.families}
+        self._place = {one.child: (p, i) for p in parts for i, one in enumerate(p.families)}
+        self.n_stored = None
+        self.log_evidence = float(sum(part.log_evidence for part in parts))
+        self.edges, deviation = self._sum_edges()
+        solved = [part.solution.discrepancy for part in parts if part.solution is not None]
+        self.discrepancy = max([deviation, *solved])
+
+    @property
+    def part_sizes(self) -> tuple[int, ...]:
+        """Number of variables of each part."""
+        return tuple(len(part.nodes) for part in self.parts)
+
+    @property
+    def candidates(self) -> NDArray[np.int32]:
+        """All other nodes, for each node."""
+        return everyone_else(len(self.names))
+
+    @property
+    def is_quickly_drawn(self) -> bool:
+        """Whether ten thousand draws are made at once and take little room."""
+        return max(self.part_sizes) <= QUICKLY_DRAWN and len(self.names) ** 2 <= FEW_CELLS
+
+    @cached_property
+    def _best(self) -> tuple[Booleans, float]:
+        n = len(self.names)
+        adjacency, total = np.zeros((n, n), dtype=np.bool_), 0.0
+        for part in self.parts:
+            total += best_of_part(part.families, adjacency)
+        return adjacency, total
+
+    @property
+    def best_adjacency(self) -> Booleans:
+        """A best DAG."""
+        return self._best[0]
+
+    @property
+    def best_log_score(self) -> float:
+        """The log score of the best DAGs."""
+        return self._best[1]
+
+    def log_parent_set(self, child: int, parents: Collection[int]) -> float:
+        """Log probability that these are the parents of a node."""
+        number = self._families[child].number_of(parents)
+        return -np.inf if number is None else float(self._log_sets(child)[number])
+
+    def likely_sets(self, child: int, at_least: float) -> list[tuple[tuple[int, ...], float]]:
+        """Parent sets of at least this probability, with its log, most probable first."""
+        log_sets = self._log_sets(child)
+        chosen = np.flatnonzero(log_sets >= np.log(at_least))
+        ranked = chosen[np.argsort(-log_sets[chosen], kind="stable")]
+        members = self._families[child].members_of(ranked)
+        return list(zip(members, log_sets[ranked].tolist(), strict=True))
+
+    def draw(self, n_draws: int, seed: int) -> tuple[Booleans, Floats]:
+        """Independent draws and their log scores; the same seed gives the same draws."""
+        n = len(self.names)
+        dags, log_scores = np.zeros((n_draws, n, n), dtype=np.bool_), np.zeros(n_draws)
+        streams = np.random.SeedSequence(seed).spawn(len(self.parts))
+        for part, stream in zip(self.parts, streams, strict=True):
+            first, *others = (np.random.default_rng(s) for s in stream.spawn(1 + len(part.nodes)))
+            inner = part.sample(n_draws, first)
+            for i, (own, rng) in enumerate(zip(part.families, others, strict=True)):
+                bits = 1 << np.arange(own.n_inner)
+                masks = np.delete(inner[:, :, i], i, axis=1) @ bits
+                numbers = own.sample(masks.astype(np.intp), part.folded[i], rng.random(n_draws))
+                own.fill_edges(numbers, dags[:, :, own.child])
+                log_scores += own.scores[numbers]
+        return dags, log_scores
+
+    @cached_property
+    def _paths(self) -> tuple[Floats, Booleans]:
+        return find_ancestors(
+            self.parts, self.possible, lambda n_draws, seed: self.draw(n_draws, seed)[0]
+        )
+
+    @property
+    def ancestors(self) -> Floats:
+        """[u, v]: the probability that u is an ancestor of v."""
+        return self._paths[0]
+
+    @property
+    def drawn_ancestors(self) -> Booleans:
+        """Which of these are averages over draws."""
+        return self._paths[1]
+
+    def _log_sets(self, child: int) -> Floats:
+        part, place = self._place[child]
+        return self._families[child].unfold(part.folded[place], part.log_inner[place])
+
+    def _sum_edges(self) -> tuple[Floats, float]:
+        """[u, v]: the probability of the edge; and by how much parent sets do not add up to 1."""
+        n = len(self.names)
+        edges, deviation = np.zeros((n, n)), 0.0
+        for child in range(n):
+            probabilities = np.exp(self._log_sets(child))
+            deviation = max(deviation, abs(float(probabilities.sum()) - 1.0))
+            self._families[child].add_by_parent(probabilities, edges[:, child])
+        return np.clip(edges, 0.0, 1.0), deviation
+
+
+def solve_parts(
+    names: tuple[str, ...],
+    scorer: FamilyScorer,
+    prior: StructurePrior,
+    split: Split,
+    max_parents: int,
+    pool: Executor | None = None,
+    progress: FractionCallback | None = None,
+) -> tuple[PartsSolution, float]:
+    """The exact posterior, and the log of the prior weights of all DAGs, added up."""
+    advance = tell_fractions(sum(3.0 ** len(nodes) for nodes in split.parts), progress)
+    solved, log_prior_sum = [], 0.0
+    for nodes in split.parts:
+        families = tuple(
+            score_node(int(v), nodes, split.possible[:, v], scorer, prior, max_parents, pool)
+            for v in nodes
+        )
+        solved.append(Part.solve(nodes, families))
+        priors = np.stack([one.fold(one.log_prior(prior)) for one in families])
+        is_alone = len(nodes) == 1
+        log_prior_sum += float(priors[0, 0]) if is_alone else log_sum_of_dags(make_table(priors))
+        advance(3.0 ** len(nodes))
+    return PartsSolution(names, split.possible, solved), log_prior_sum

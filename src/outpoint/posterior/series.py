@@ -1,0 +1,172 @@
+"""Answers about time series: edges by lag, the graph rolled up, effects after some steps.
+
+The columns of a table of slices are x, x[-1], x[-2], ... for every variable, and static ones. The
+same edges and coefficients hold at every time, so that the network can be unrolled: with T_l the
+total effects of the values l times before on those of now, the effect after h steps of setting a
+variable once is R_h = R_(h-1) T_1 + ... + R_(h-L) T_L, R_0 being the total effects within a slice.
+Formulas: docs/math.md#time-series.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from outpoint.arrays import Floats
+from outpoint.data.slices import lagged_name
+from outpoint.errors import OptionError
+from outpoint.whole_numbers import checked_count
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from outpoint.posterior.effects import CausalEffects
+
+LAGGED = re.compile(r"(.*)\[-(\d+)\]", re.S)
+SMALLEST = 1e-12
+"""Parent sets that are less probable do not count."""
+
+
+class SeriesAnswers(ABC):
+    """What a posterior tells if it is that of a time series."""
+
+    names: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def edge_probabilities(self) -> pd.DataFrame:
+        """Posterior probability of every edge, [parent, child]."""
+
+    @abstractmethod
+    def parent_set_probabilities(
+        self, child: str | int, *, at_least: float = 1e-6
+    ) -> list[tuple[tuple[str, ...], float]]:
+        """The parent sets of ``child`` with their probabilities, most probable first."""
+
+    @abstractmethod
+    def causal_effects(
+        self,
+        *,
+        n_draws: int | None = None,
+        seed: int | None = None,
+        level: float = 0.95,
+        units: str = "original",
+    ) -> CausalEffects:
+        """Posterior of the total linear effects."""
+
+    @property
+    def is_series(self) -> bool:
+        """Whether the data are a table of slices."""
+        return any(
+            (found := LAGGED.fullmatch(name)) and found[1] in self.names for name in self.names
+        )
+
+    @cached_property
+    def _slices(self) -> tuple[tuple[str, ...], int]:
+        """The variables of a series, and the number of lags."""
+        found = [match for name in self.names if (match := LAGGED.fullmatch(name))]
+        lagged = {one[0]: (one[1], int(one[2])) for one in found if one[1] in self.names}
+        bases = {base for base, _ in lagged.values()}
+        if not bases:
+            raise OptionError(
+                "this posterior is not that of a time series: read the data with load_series."
+            )
+        n_lags = max(lag for _, lag in lagged.values())
+        return tuple(name for name in self.names if name in bases), n_lags
+
+    @property
+    def lagged_probabilities(self) -> pd.DataFrame:
+        """Of a time series: the probability of every edge, rows (lag, parent), columns children.
+
+        Lag 0 are edges within a time. Edges from static columns are in ``edge_probabilities``.
+        """
+        import pandas as pd
+
+        variables, n_lags = self._slices
+        edges = self.edge_probabilities
+        blocks = {
+            lag: edges.loc[[lagged_name(name, lag) for name in variables], list(variables)]
+            for lag in range(n_lags + 1)
+        }
+        for block in blocks.values():
+            block.index = pd.Index(variables)
+        return pd.concat(blocks, names=["lag", "parent"])
+
+    @property
+    def rolled_up_probabilities(self) -> pd.DataFrame:
+        """Of a time series: the probability of an edge at any lag, [parent, child].
+
+        The diagonal tells whether a variable depends on its own past.
+        """
+        import pandas as pd
+
+        variables, n_lags = self._slices
+        lags = range(n_lags + 1)
+        base = {lagged_name(name, lag): i for i, name in enumerate(variables) for lag in lags}
+        total = np.zeros((len(variables), len(variables)))
+        for child, name in enumerate(variables):
+            for parents, probability in self.parent_set_probabilities(name, at_least=SMALLEST):
+                total[list({base[u] for u in parents if u in base}), child] += probability
+        index = pd.Index(variables, name="parent"), pd.Index(variables, name="child")
+        return pd.DataFrame(np.minimum(total, 1.0), *index)
+
+    def effects_over_time(
+        self,
+        steps: int,
+        *,
+        n_draws: int | None = None,
+        seed: int | None = None,
+        level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Of a time series: the effect of setting a variable now on others after 0 to ``steps``.
+
+        A variable is set once, one unit higher, and then left alone. One row for each (steps,
+        cause, effect): mean, sd, the limits of the central interval, and the share of draws in
+        which there is no effect. Averaged over DAGs and parameters, in the units of the data.
+        """
+        import pandas as pd
+
+        steps = checked_count(steps, "steps", 0)
+        variables, _ = self._slices
+        responses = self._responses(steps, n_draws, seed)
+        limits = [(1 - level) / 2, (1 + level) / 2]
+        n = len(variables)
+        lower, upper = np.quantile(responses, limits, axis=1)
+        columns = {
+            "steps": np.repeat(np.arange(steps + 1), n * n),
+            "cause": np.tile(np.repeat(variables, n), steps + 1),
+            "effect": np.tile(variables, n * (steps + 1)),
+            "mean": responses.mean(axis=1).ravel(),
+            "sd": responses.std(axis=1).ravel(),
+            "lower": lower.ravel(),
+            "upper": upper.ravel(),
+            "p_zero": (responses == 0).mean(axis=1).ravel(),
+        }
+        return pd.DataFrame(columns)
+
+    def _responses(self, steps: int, n_draws: int | None, seed: int | None) -> Floats:
+        """Draws (steps, draw, cause, effect) of the effects after so many steps."""
+        variables, n_lags = self._slices
+        effects = self.causal_effects(n_draws=n_draws, seed=seed, units="original")
+        place = {name: i for i, name in enumerate(effects.names)}
+        absent = [name for name in variables if name not in place]
+        if absent:
+            raise OptionError(
+                f"effects over time need continuous variables, and {absent[0]!r} is not: leave it "
+                "out, or read it as numbers."
+            )
+        now = [place[name] for name in variables]
+        total = effects.samples.astype(np.float64)
+        by_lag = [
+            total[:, [place[lagged_name(name, lag)] for name in variables]][:, :, now]
+            for lag in range(n_lags + 1)
+        ]
+        found = [by_lag[0]]
+        for step in range(1, steps + 1):
+            terms = [found[step - lag] @ by_lag[lag] for lag in range(1, min(step, n_lags) + 1)]
+            found.append(np.sum(terms, axis=0))
+        return np.stack(found)
