@@ -141,18 +141,7 @@ def narrow(
     stage = _Stage(model, families, n_candidates)
     known = saved.get(CANDIDATES) if saved else None
     if known is not None and saved and (known.shape[1] == n_candidates or not is_fixed):
-        table = stage.assemble(known.copy())
-        starts = saved[STARTS] if len(saved[STARTS]) else None
-        chosen = Narrowed(
-            table=table,
-            best=model.prior.required,
-            hottest=float(saved[HOTTEST][0]),
-            lacking=stage.lacking(table),
-            starts=starts,
-            start=saved[START],
-            effort=tuple(saved[EFFORT].tolist()),
-        )
-        return chosen, families
+        return _chosen_before(stage, saved, model.prior.required), families
     candidates = stage.choose() if lists is None else lists
     table = stage.assemble(candidates, only_winners=not is_complete)
     report(Progress("searching for good DAGs", 0.0))
@@ -210,6 +199,22 @@ def narrow(
         effort=pace.effort,
     )
     return found, families
+
+
+def _chosen_before(
+    stage: "_Stage", saved: Mapping[str, NDArray[Any]], required: Adjacency
+) -> Narrowed:
+    """What a run that is continued chose when it began."""
+    table = stage.assemble(saved[CANDIDATES].copy())
+    return Narrowed(
+        table=table,
+        best=required,
+        hottest=float(saved[HOTTEST][0]),
+        lacking=stage.lacking(table),
+        starts=saved[STARTS] if len(saved[STARTS]) else None,
+        start=saved[START],
+        effort=tuple(saved[EFFORT].tolist()),
+    )
 
 
 class _Stage:

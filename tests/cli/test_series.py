@@ -37,3 +37,6 @@ def test_lags_alone_take_rows_in_order_and_bad_input_is_one_sentence(run, tmp_pa
     twice = run("learn", str(path), "--time-column", "time", "-o", str(tmp_path / "bad"))
     assert twice.code == 2
     assert "--subject-column" in " ".join(twice.err.split())
+    unknown = run("learn", str(path), "--time-column", "when", "-o", str(tmp_path / "bad"))
+    assert unknown.code == 2
+    assert "--time-column names 'when', which is not a column here" in unknown.err

@@ -145,23 +145,24 @@ def load_dataset(
 
 
 def load_rows(
-    data: Data, apart: Names, options: Mapping[str, Any]
+    data: Data, apart: Mapping[str, str], options: Mapping[str, Any]
 ) -> tuple[Dataset, npt.NDArray[np.int64], dict[str, Column]]:
     """Data without some columns, which rows of the file they are, and these columns.
 
-    The columns ``apart`` have all rows of the file, and their cells as levels unless they are
-    numbers. ``options`` are those of :func:`load_dataset`.
+    The columns ``apart``, by the options that name them, have all rows of the file, and their cells
+    as levels unless they are numbers. ``options`` are those of :func:`load_dataset`.
     """
     asked = Options.read(LOAD, options)
     column = asked.interventions if isinstance(asked.interventions, str) else None
     entries = None if column is not None else asked.interventions
     reading = Reading.of(replace(asked, interventions=column))
     source, path = _source_of(data, reading)
-    Reading._require_known("columns", apart, source.names)
+    for option, name in apart.items():
+        Reading.require_known(option, [name], source.names)
     given = reading.given() if entries is None else None
-    reading = replace(reading, drop=(*reading.drop, *apart))
+    reading = replace(reading, drop=(*reading.drop, *apart.values()))
     found, rows = build_rows(source, reading, given, entries)
-    made = {name: source.make(source.names.index(name), "categorical") for name in apart}
+    made = {name: source.make(source.names.index(name), "categorical") for name in apart.values()}
     for name, one in made.items():
         if isinstance(one, ColumnProblem):
             raise DataError(f"Column {name!r} cannot be read: give numbers or texts.")

@@ -65,14 +65,14 @@ class Reading(Options):
     def choose(self, names: Sequence[str]) -> list[int]:
         """The positions of the columns to read, in the order asked for."""
         dropped = set(self.drop)
-        self._require_known("drop", self.drop, names)
+        self.require_known("drop", self.drop, names)
         for option in ("interventions", "weights"):
             if getattr(self, option) is not None:
-                self._require_known(option, [getattr(self, option)], names)
+                self.require_known(option, [getattr(self, option)], names)
         apart = {*dropped, self.interventions, self.weights}
         if self.columns is None:
             return [v for v, name in enumerate(names) if name not in apart]
-        self._require_known("columns", self.columns, names)
+        self.require_known("columns", self.columns, names)
         both = [name for name in self.columns if name in dropped]
         if both:
             raise OptionError(
@@ -96,7 +96,7 @@ class Reading(Options):
                 wanted.remove(ALL)
                 if option in ("categorical", "continuous"):
                     of_all = {name: of_all.get(name, kind) for name in names}
-            self._require_known(option, wanted, names)
+            self.require_known(option, wanted, names)
             for name in wanted:
                 if {asked.get(name), option} in _CONTRADICTIONS:
                     raise OptionError(
@@ -138,7 +138,8 @@ class Reading(Options):
         return bins
 
     @staticmethod
-    def _require_known(option: str, wanted: Iterable[str], names: Sequence[str]) -> None:
+    def require_known(option: str, wanted: Iterable[str], names: Sequence[str]) -> None:
+        """Refuse what an option names but the data do not have."""
         unknown = [name for name in wanted if name not in names]
         if not unknown:
             return

@@ -70,7 +70,8 @@ def load_series(
         )
     series = {"time": time, "subject": subject}
     apart = {what: name for what, name in series.items() if name is not None}
-    table, rows, columns = load_rows(_with_texts(data, time), tuple(apart.values()), reading)
+    by_option = {_option(what): name for what, name in apart.items()}
+    table, rows, columns = load_rows(_with_texts(data, time), by_option, reading)
     order = _Order.of(rows, *(columns.get(name or "") for name in (time, subject)))
     places = [table.index(name) for name in fixed]
     order.check_static(table, places)
@@ -206,9 +207,14 @@ def _with_texts(data: Any, time: str | None) -> Any:
     return texts
 
 
+def _option(name: str) -> str:
+    """The option that names a column: ``subject`` in Python, ``subject_column`` in the shell."""
+    return f"{name}_column" if named("lags").startswith("--") else name
+
+
 def _flag(name: str) -> str:
     """How a reader writes the option: ``subject=``, or ``--subject-column``."""
-    return named(f"{name}_column") if named("lags").startswith("--") else named(name)
+    return named(_option(name))
 
 
 def _complete(column: Column, what: str) -> Column:
