@@ -5,15 +5,16 @@ that it uses goes unseen. ``./dev`` runs ``python -m tests.kernel_cache`` before
 the tests do the same by themselves.
 """
 
+import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-STAMP = Path("__pycache__", "kernels-of")
+STAMP = Path("__pycache__", "kernels-of.json")
 WARM = ROOT / "src" / STAMP.with_name("kernels-warm")
 KERNEL = re.compile(r"^@(kernel|inlined|numba\.njit)\b", re.M)
 IMPORT = re.compile(r"^from ((?:outpoint|tests)[\w.]*) import (\([^)]*\)|.*)", re.M)
@@ -57,15 +58,29 @@ def imported(source: str, root: Path) -> Iterator[Path]:
         yield from filter(Path.is_file, [*files, place / "__init__.py"])
 
 
-def kernel_sources(folder: str, root: Path = ROOT) -> dict[Path, str]:
-    """Files that kernels in ``folder`` depend on: those with kernels, and all that they import."""
-    texts = {path: path.read_text("utf-8") for path in sorted((root / folder).rglob("*.py"))}
-    waiting = [path for path, text in texts.items() if KERNEL.search(text)]
-    found: dict[Path, str] = {}
+def kernel_sources(folder: str, root: Path = ROOT) -> dict[Path, dict[Path, str]]:
+    """For each file in ``folder`` that has kernels: the files they depend on, with their texts."""
+    texts: dict[Path, str] = {}
+
+    def text_of(path: Path) -> str:
+        if path not in texts:
+            texts[path] = path.read_text("utf-8")
+        return texts[path]
+
+    found = {}
+    for path in sorted((root / folder).rglob("*.py")):
+        if KERNEL.search(text_of(path)):
+            found[path] = _with_imports(path, text_of, root)
+    return found
+
+
+def _with_imports(path: Path, text_of: Callable[[Path], str], root: Path) -> dict[Path, str]:
+    """A file and all that it imports, directly or not."""
+    waiting, found = [path], dict[Path, str]()
     while waiting:
         path = waiting.pop()
         if path not in found:
-            found[path] = path.read_text("utf-8")
+            found[path] = text_of(path)
             waiting += imported(found[path], root)
     return found
 
@@ -73,17 +88,29 @@ def kernel_sources(folder: str, root: Path = ROOT) -> dict[Path, str]:
 def forget_stale(root: Path = ROOT) -> None:
     """Delete compiled kernels, of the package or of the tests, whose sources have changed."""
     for folder in ("src", "tests"):
-        digest = sha256()
-        for path, text in sorted(kernel_sources(folder, root).items()):
-            digest.update(f"{path.relative_to(root)}\n{text}".encode())
+        digests = {
+            str(path.relative_to(root)): _digest(sources, root)
+            for path, sources in kernel_sources(folder, root).items()
+        }
         stamp = root / folder / STAMP
-        if stamp.is_file() and stamp.read_text() == digest.hexdigest():
+        known = json.loads(stamp.read_text()) if stamp.is_file() else {}
+        if known == digests:
             continue
         for compiled in (root / folder).rglob("*.nb[ic]"):
-            compiled.unlink(missing_ok=True)
+            module = compiled.parent.parent / f"{compiled.name.partition('.')[0]}.py"
+            name = str(module.relative_to(root))
+            if name not in digests or known.get(name) != digests[name]:
+                compiled.unlink(missing_ok=True)
         stamp.parent.mkdir(exist_ok=True)
-        stamp.write_text(digest.hexdigest())
+        stamp.write_text(json.dumps(digests))
         stamp.with_name(WARM.name).unlink(missing_ok=True)
+
+
+def _digest(sources: dict[Path, str], root: Path) -> str:
+    digest = sha256()
+    for path, text in sorted(sources.items()):
+        digest.update(f"{path.relative_to(root)}\n{text}".encode())
+    return digest.hexdigest()
 
 
 def compile_common() -> None:
