@@ -17,6 +17,7 @@ ROOT = Path(__file__).parent.parent
 STAMP = Path("__pycache__", "kernels-of.json")
 WARM = ROOT / "src" / STAMP.with_name("kernels-warm")
 KERNEL = re.compile(r"^@(kernel|inlined|numba\.njit)\b", re.M)
+CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]*")
 IMPORT = re.compile(r"^from ((?:outpoint|tests)[\w.]*) import (\([^)]*\)|.*)", re.M)
 
 DATA = """
@@ -50,12 +51,20 @@ for space in ("order", "partition"):
 
 
 def imported(source: str, root: Path) -> Iterator[Path]:
-    """Files that a module imports from, the packages they are in included."""
+    """Files that kernels in a module may depend on, of those that the module imports from.
+
+    These are modules that are imported whole, and those from which it takes a constant or which
+    have kernels themselves; the packages they are in included.
+    """
     for module, names in IMPORT.findall(source):
         place = root.joinpath(*([] if module.startswith("tests") else ["src"]), *module.split("."))
-        members = [place, *(place / name for name in re.findall(r"\w+", names))]
-        files = [member.with_suffix(".py") for member in members]
-        yield from filter(Path.is_file, [*files, place / "__init__.py"])
+        taken = re.findall(r"\w+", names)
+        yield from filter(Path.is_file, [(place / name).with_suffix(".py") for name in taken])
+        has_constant = any(map(CONSTANT.fullmatch, taken))
+        for path in filter(Path.is_file, [place.with_suffix(".py"), place / "__init__.py"]):
+            matters = path.name in ("kernels.py", "__init__.py") or has_constant
+            if matters or KERNEL.search(path.read_text("utf-8")):
+                yield path
 
 
 def kernel_sources(folder: str, root: Path = ROOT) -> dict[Path, dict[Path, str]]:
