@@ -365,12 +365,13 @@ def learn(
         orders, beyond 20 variables at those of independent short searches, so that agreement
         between them means something.
     n_candidates, candidates
-        Beyond 20 variables sums over parent sets are tabulated for so many candidate parents of
-        each node (by default 10, and as many as it uses for a node that uses more; up to 20
-        variables all nodes are), found by searches and pilot chains, or beginning with a list for
-        each variable. Sets outside the candidates are sampled as well, within the limit that
-        ``max_parents`` describes: up to the sizes that are all scored, the choice affects how fast
-        chains mix, not what they sample. Beyond, ``Posterior.missing_mass`` tells what it costs.
+        Beyond 20 variables sums over parent sets are tabulated for this number of candidate
+        parents of each node (by default 10, and as many as it uses for a node that uses more; up
+        to 20 variables all nodes are), found by searches and pilot chains, or beginning with a
+        list for each variable. Sets outside the candidates are sampled as well, within the limit
+        that ``max_parents`` describes: up to the sizes that are all scored, the choice affects how
+        fast chains mix, not what they sample. Beyond, ``Posterior.missing_mass`` tells what it
+        costs.
     search_effort, pilots
         How much of the usual searching is done to find candidates and starts, and how many pilot
         chains try them, one after the other (at most 5; below 1, a shorter one). All of it by
@@ -426,11 +427,12 @@ na, decimal, separator, cardinality_row, interventions, strict
         processors for this process, fewer if its container or the environment variables
         OMP_NUM_THREADS or NUMBA_NUM_THREADS say so. Results do not depend on it.
     out, overwrite, resume, checkpoint_seconds
-        Directory for the results; while chains run they leave checkpoints there, so many seconds
-        apart. ``resume`` continues a run bit for bit, one that was interrupted or, with more
-        ``steps`` or ``time``, a finished one (and starts one if there is none). Options that are
-        not given are then those of the run; other data, another score, other knowledge and options
-        that are not those of the run are refused by name. ``overwrite`` replaces an earlier run.
+        Directory for the results; while chains run they leave checkpoints there, every
+        ``checkpoint_seconds``. ``resume`` continues a run bit for bit, one that was interrupted
+        or, with more ``steps`` or ``time``, a finished one (and starts one if there is none).
+        Options that are not given are then those of the run; other data, another score, other
+        knowledge and options that are not those of the run are refused by name. ``overwrite``
+        replaces an earlier run.
     command
         Shown in the report as the way to make the same run again, or a function that gives it for
         the posterior.

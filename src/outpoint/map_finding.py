@@ -45,7 +45,7 @@ from outpoint.tables.best import tie_tolerance
 from outpoint.whole_numbers import checked_seed
 
 MANY_RUNS, MANY_NODES, FEW_RUNS = 50, 30, 20
-"""Default number of runs: up to so many nodes, and beyond."""
+"""Default number of runs: for small problems, and for larger ones."""
 
 EXACT_TRIES = 100
 """DAGs drawn among the exact optima, to see whether there are several classes of them."""
@@ -140,7 +140,7 @@ class MapResult:
             f"a better DAG was missed with probability at most about {self.miss_probability:.2g}"
         )
         if self.miss_probability == 0:
-            bound = "the bound on having missed a better DAG is 0, for what so many runs can tell"
+            bound = "the bound on having missed a better DAG is 0, as far as these runs can tell"
         if self.space == "partition":
             return bound
         exactly = "" if self.linear_extensions_exact else "up to "

@@ -33,7 +33,7 @@ _flags_are_read = False
 
 @contextmanager
 def command_line() -> Iterator[None]:
-    """Inside, messages name the flags of the command line, in every thread."""
+    """While this is entered, messages name the flags of the command line, in every thread."""
     before = speaks_in_flags()
     speak_in_flags(True)
     try:

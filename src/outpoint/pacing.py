@@ -74,7 +74,7 @@ class Pace:
         self.pilots = share if share < 1.0 else float(MOST_PILOTS)
 
     def allows_pilot(self, number: int, last_seconds: float) -> bool:
-        """Whether there is another pilot after so many, of which the last took so long."""
+        """Whether there is time for another pilot after ``number`` of them."""
         if number >= self.pilots:
             return False
         if self._pilots_are_given or self._clock.left(PREPARING) >= last_seconds:
@@ -102,7 +102,7 @@ def effort_options(effort: tuple[float, float]) -> dict[str, float]:
 
 
 def _share(left: float, seconds: float, least: float) -> float:
-    """The share of so many seconds that fits into what is left, with few digits."""
+    """The share of these seconds that fits into the time that is left, rounded to few digits."""
     return max(least, min(1.0, round(left / max(seconds, 1e-9), DIGITS)))
 
 

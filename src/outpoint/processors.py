@@ -33,7 +33,7 @@ def n_threads() -> int:
 
 @contextmanager
 def limited_threads(threads: int | None) -> Iterator[None]:
-    """Use so many threads inside; None asks for their number once, which takes a millisecond."""
+    """Use at most ``threads`` threads while this is entered; None uses as many as there are."""
     n = n_threads() if threads is None else checked_count(threads, "threads", 1)
     token = _chosen.set(n)
     try:

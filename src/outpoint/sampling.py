@@ -202,7 +202,7 @@ def _is(start: Start | None, name: str) -> bool:
 
 
 def _spacing(n_steps: int, n_draws: int) -> int:
-    """Steps between draws: so many draws, or fewer if they would miss the end of the run."""
+    """Steps between two draws: as many as leave ``n_draws``, or fewer draws up to the end."""
     spacing = max(1, n_steps // n_draws)
     return spacing if spacing * n_draws >= COVERED * n_steps else spacing + 1
 
@@ -375,7 +375,7 @@ def _check_starts(view: TableView, settings: Settings, run: RunDirectory) -> Non
         starts = settings.starts
         codes = settings.start[None] if starts is None else np.vstack([settings.start, starts])
         check_codes(view, codes)
-        require(all(is_possible(view, own) for own in codes), "its first states are none")
+        require(all(is_possible(view, own) for own in codes), "its first states do not exist")
     except ValueError as error:
         raise CheckpointError(f"{run.identity} does not fit this run ({error}).") from None
 

@@ -42,7 +42,7 @@ def treat_as_interruption() -> None:
 
 @contextmanager
 def remembered_signals() -> Iterator[Callable[[], None]]:
-    """Inside, signals interrupt; gives a function that does it again if one has come before.
+    """Let signals interrupt; yields a function that interrupts again if a signal has come before.
 
     What somebody else has arranged for a signal stays as it is. Python allows only its main thread
     to arrange anything.
@@ -78,7 +78,7 @@ _is_deferring = False
 
 @contextmanager
 def deferred_signals() -> Iterator[None]:
-    """Inside, signals are remembered and do not interrupt: for work not to be left halfway."""
+    """Remember signals instead of being interrupted by them: for work not to be left halfway."""
     global _is_deferring
     before, _is_deferring = _is_deferring, True
     try:

@@ -11,7 +11,7 @@ MOST_OF_ALL = 10**12
 
 
 def is_whole(value: Any) -> TypeGuard[int]:
-    """Whether this is a whole number, of Python or of NumPy; a truth value is none."""
+    """Whether this is a whole number, of Python or of NumPy; a truth value is not."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 

@@ -64,7 +64,7 @@ CRAFTED = {
     "nothing": (b"", "not a checkpoint"),
     "no archive": (b"PK" * 50, "not a checkpoint"),
     "no header": (archive({"a.npy": npy(np.zeros(3))}), "header"),
-    "a header that is no table": (archive(header("[]")), "no table"),
+    "a header that is no table": (archive(header("[]")), "not a table"),
     "a deep header": (archive(header("[" * 60_000)), "recursion"),
     "a bomb": (
         archive({**GOOD, "a.npy": npy(np.zeros(10**6))}, zipfile.ZIP_DEFLATED),

@@ -187,7 +187,7 @@ MISTAKES = {
     "kinds": (
         "k.csv",
         HEADER + "requred,a,b,\nforbidden,a,c,\n,b,c,\n",
-        "line 2 has the kind 'requred', which is none of required, .* and line 4 has the kind ''",
+        "line 2 has the kind 'requred', and not one of required, .* and line 4 has the kind ''",
     ),
     "value": ("k.csv", HEADER + "forbidden,a,b,0.5\n", "line 2 has the value '0.5', but forbidden"),
     "no value": ("k.csv", HEADER + "tier,a,,\n", "line 2 needs a number as value, not ''"),

@@ -39,7 +39,7 @@ def _resume_command(directory: Path) -> str:
 
 @contextmanager
 def without_complaints() -> Iterator[None]:
-    """Inside, a Ctrl-C that Python loses while collecting garbage is not shown; it counts later."""
+    """Show no Ctrl-C that Python loses while collecting garbage; it counts later."""
     before = sys.unraisablehook
 
     def show(lost: Any) -> None:

@@ -89,7 +89,9 @@ SERIES: dict[str, tuple[Any, Any]] = {
     ),
     "lags": (
         _series_option(
-            int, "NUMBER", "Rows are times in order, and variables depend on so many times before."
+            int,
+            "NUMBER",
+            "Rows are times in order, and variables depend on this many times before.",
         ),
         None,
     ),

@@ -45,7 +45,7 @@ class ForgivingStream:
 
 @contextmanager
 def forgiving_stderr() -> Iterator[None]:
-    """Inside, writing to standard error never fails, even if there is none."""
+    """Keep writing to standard error from failing, even if it is closed."""
     before = sys.stderr
     with open(os.devnull, "w") as nowhere:
         sys.stderr = ForgivingStream(before or nowhere)

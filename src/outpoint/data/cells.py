@@ -67,7 +67,7 @@ def parse_numbers(
 
 
 def parse_number(text: str, decimal: DecimalMark = ".") -> float | None:
-    """One text as a number, or None; a missing value is none."""
+    """One text as a number; None if it is not a number, or a missing value."""
     if "_" in text or (decimal == "," and "." in text):
         return None
     try:

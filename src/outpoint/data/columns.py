@@ -36,7 +36,7 @@ from outpoint.data.ranks import normal_scores
 from outpoint.data.wording import clip
 
 FEW_LEVELS = 12
-"""Columns with at most so many distinct texts are categories, whatever these look like."""
+"""Columns with at most this many distinct texts are categories, whatever these look like."""
 
 LARGEST_EXACT = 2.0**53
 """From here on a double no longer holds every whole number."""

@@ -108,11 +108,11 @@ def load_dataset(
         Numeric columns, skewed ones say, that enter as normal scores of their ranks; ``"all"``
         stands for all continuous columns.
     discretize
-        Numeric columns to cut at quantiles, each into so many levels: ``{"age": 3}``. ``"all"``
-        stands for all continuous columns.
+        Numeric columns to cut at quantiles, each into the given number of levels:
+        ``{"age": 3}``. ``"all"`` stands for all continuous columns.
     weights
         A column of whole numbers that tells how often each row was observed, as in a table of
-        counts; it is no variable itself.
+        counts; it is not a variable itself.
     missing
         ``"drop"`` leaves out rows with missing values, ``"refuse"`` refuses them. ``"auto"`` leaves
         out columns that lack more than a third of their values, then rows if at least two thirds of

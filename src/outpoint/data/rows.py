@@ -16,7 +16,7 @@ from outpoint.naming import named
 _COUNT_NAME = re.compile(r"(?i:freq|frequency|frequencies|count|counts|n|number|weight|weights|wt)")
 
 ROWS_PER_VALUE = 2
-"""In a table of combinations every value of a column occurs in so many rows on average."""
+"""In a table of combinations every value of a column occurs in this many rows on average."""
 
 MAX_ROWS = 20_000_000
 """The largest number of rows that weights may make."""
@@ -48,7 +48,7 @@ def repeat_rows(weights: Column, where: Where) -> npt.NDArray[np.int64]:
 
 
 def find_counts(columns: Sequence[Column], kinds: Sequence[Kind | None]) -> str | None:
-    """The column of counts in a table of combinations of levels; None if it is none.
+    """The column of counts in a table of combinations of levels; None if the table is not one.
 
     Combinations differ in every row, and each column but the counts has few values.
     """

@@ -41,7 +41,7 @@ Coefficients = float | tuple[float, float] | Floats | Literal["bounded"]
 LevelCounts = int | Sequence[int | None]
 
 MOST_SIGNAL = 2.0
-"""Bounded coefficients: the parents of a node contribute at most so many times the noise's sd."""
+"""Bounded coefficients: the parents of a node contribute at most this many sds of noise."""
 
 MAX_TABLE_CELLS = 10_000_000
 

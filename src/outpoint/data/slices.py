@@ -29,5 +29,5 @@ class Slices:
 
 
 def lagged_name(name: str, lag: int) -> str:
-    """The column of a variable so many times before."""
+    """The name of the column that holds a variable ``lag`` times before."""
     return f"{name}[-{lag}]" if lag else name

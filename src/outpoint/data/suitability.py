@@ -15,7 +15,7 @@ from outpoint.data.problems import ColumnProblem
 from outpoint.data.wording import clip
 
 ROWS_PER_LEVEL = 5
-"""Of many levels, each has so many rows on average, or nothing can be learned about them."""
+"""Many levels need at least this many rows each, on average, to be learned about."""
 
 MOST_LEVELS = 100
 """A column with more levels is hardly a category; the states of a country may well be."""

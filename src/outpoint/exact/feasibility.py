@@ -15,14 +15,14 @@ from outpoint.processors import n_threads
 
 MAX_NODES = 28
 MAX_AUTO_BEST_NODES = 22
-"""Up to so many nodes the best DAG is found exactly unless something else is asked for."""
+"""Up to this number of nodes the best DAG is found exactly unless something else is asked for."""
 
 MAX_AUTO_NODES = 21
-"""``method="auto"`` is exact up to so many nodes: half a minute and less than 2 GB at most, where
-sampling usually takes longer."""
+"""``method="auto"`` is exact up to this number of nodes: half a minute and less than 2 GB at
+most, where sampling usually takes longer."""
 
 MAX_TOLD_NODES = 25
-"""Up to so many nodes it is worth saying what an exact run would take."""
+"""Up to this number of nodes it is worth saying what an exact run would take."""
 
 SECONDS_PER_TERM = 4e-9
 """Processor seconds of an exact run, divided by 3 to the number of nodes, as measured."""
@@ -45,7 +45,7 @@ def estimate_memory(n_nodes: int) -> int:
 
 
 def estimate_seconds(n_nodes: int, threads: int) -> float:
-    """Seconds of an exact run by so many threads that have a processor each."""
+    """Seconds of an exact run by ``threads`` threads that have a processor each."""
     return float(SECONDS_PER_TERM * 3.0**n_nodes / min(threads, USED_THREADS))
 
 

@@ -36,7 +36,8 @@ Seed = np.random.Generator | np.random.SeedSequence | int | None
 
 
 MAX_EXACT_NODES = 200
-"""Up to so many nodes layers are drawn by integers: some tenths of a second for the first draw."""
+"""Up to this number of nodes layers are drawn by integers:
+some tenths of a second for the first draw."""
 
 
 def random_dag(

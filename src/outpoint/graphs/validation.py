@@ -21,7 +21,7 @@ Node = str | int
 """A node, by name or by its index in the names."""
 
 MOST_NODES = 10_000
-"""Beyond so many nodes an adjacency matrix no longer fits the memory of a usual machine."""
+"""Beyond this number of nodes an adjacency matrix no longer fits the memory of a usual machine."""
 
 MOST_CYCLE_NODES = 10
 """Nodes of a cycle that a message shows."""

@@ -35,7 +35,7 @@ class Kind:
     is_list: bool = False
 
     def read(self, value: Any) -> Any:
-        """The value in its plain form; any exception means that it is none of this kind."""
+        """The value in its plain form; any exception means that it is not of this kind."""
         raise NotImplementedError
 
     def as_json(self, value: Any) -> Any:
@@ -69,7 +69,7 @@ def in_brief(value: Any) -> str:
 
 
 def list_of(value: Any) -> list[Any]:
-    """The items of a collection; text, bytes and dictionaries are none."""
+    """The items of a collection; text, bytes and dictionaries do not count as collections."""
     if isinstance(value, str | bytes | Mapping):
         raise TypeError
     return list(value)

@@ -35,7 +35,7 @@ def parse(text: str) -> Any:
     """JSON without numbers that are not finite."""
 
     def finite(word: str) -> float:
-        require(isfinite(float(word)), f"{word} is no finite number")
+        require(isfinite(float(word)), f"{word} is not a finite number")
         return float(word)
 
     try:
@@ -55,7 +55,7 @@ def checked_names(text: str) -> tuple[str, ...]:
 def checked_info(text: str, names: Sequence[str], seconds: float | None) -> RunInfo:
     """The description of a run, every part of the type it is declared to have."""
     facts = parse(text)
-    require(isinstance(facts, dict), "the description of the run is no table")
+    require(isinstance(facts, dict), "the description of the run is not a table")
     types = get_type_hints(RunInfo)
     given = {**facts, "elapsed_seconds": seconds}
     for name, value in given.items():
@@ -67,7 +67,7 @@ def checked_info(text: str, names: Sequence[str], seconds: float | None) -> RunI
     require(min(info.seed, info.n_observations) >= 0, "the seed and rows are counted from 0")
     require(1 <= info.max_parents < len(names), "max_parents is out of range")
     require(len(info.kinds) in (0, len(names)), "there is one kind for each variable")
-    require(info.fingerprint.isprintable(), "the fingerprint of the data is none")
+    require(info.fingerprint.isprintable(), "the fingerprint of the data is not printable")
     _check_knowledge(info.knowledge, names)
     _check_interventions(info, names)
     _check_python(info)
@@ -95,7 +95,7 @@ def _check_knowledge(known: Mapping[str, Any], names: Sequence[str]) -> None:
     try:
         scores.Knowledge.from_dict(known).bind(names)
     except (OutpointError, TypeError, AttributeError) as error:
-        raise ValueError(f"the knowledge is none: {error}") from None
+        raise ValueError(f"the background knowledge is wrong: {error}") from None
 
 
 def _check_interventions(info: RunInfo, names: Sequence[str]) -> None:
@@ -108,7 +108,7 @@ def _check_interventions(info: RunInfo, names: Sequence[str]) -> None:
         require(is_list, "an intervention has no targets")
         require(_fits(count, int) and count >= 1, "an intervention has no rows")
         chosen = frozenset(targets)
-        require(chosen <= known and len(chosen) == len(targets), "a target is no variable")
+        require(chosen <= known and len(chosen) == len(targets), "a target is not a variable")
         n_rows += count
         seen.add(chosen)
     require(len(seen) == len(info.interventions), "a set of targets is there twice")
@@ -133,9 +133,9 @@ def _check_call(text: str) -> None:
     require(len(text) <= MOST_TEXT, "the score has too long a text")
     call = ast.parse(text, mode="eval").body
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
-        raise ValueError("the score is none of outpoint's")
+        raise ValueError("the score is not one of outpoint's")
     is_score = hasattr(getattr(scores, call.func.id, None), "bind")
-    require(is_score and not call.args, "the score is none of outpoint's")
+    require(is_score and not call.args, "the score is not one of outpoint's")
     for setting in call.keywords:
         ast.literal_eval(setting.value)
 
@@ -151,7 +151,10 @@ def check_parent_sets(sets: ParentSets) -> None:
     """Candidates and outside sets are sets of nodes."""
     check_lists(sets.candidates)
     n, members = len(sets.candidates), sets.members
-    require(not members.size or -1 <= members.min() <= members.max() < n, "a member is no node")
+    require(
+        not members.size or -1 <= members.min() <= members.max() < n,
+        "a member of a parent set is not a node",
+    )
     ranked = np.sort(members, axis=1)
     twice = (np.diff(ranked, axis=1) == 0) & (ranked[:, 1:] >= 0)
     require(not twice.any(), "a parent set has a node twice")
@@ -172,7 +175,7 @@ def check_outside_pairs(pairs: NDArray[np.int32], candidates: NDArray[np.int32])
     n = len(candidates)
     if not len(pairs):
         return
-    require(pairs.min() >= 0 and pairs.max() < n, "an edge is none between the variables")
+    require(pairs.min() >= 0 and pairs.max() < n, "an edge is not between the variables")
     taken = np.eye(n, dtype=np.bool_)
     children, places = np.nonzero(candidates >= 0)
     taken[candidates[children, places], children] = True

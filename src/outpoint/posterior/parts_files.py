@@ -89,7 +89,10 @@ def read_parts(names: tuple[str, ...], content: Content) -> dict[str, Any]:
     checks.check_dags(stored["best_adjacency"][None])
     children, members = stored.pop("set_child"), stored.pop("set_members")
     logs = stored.pop("set_log_probability")
-    require(members.size and -1 <= members.min() <= members.max() < n, "a member is no node")
+    require(
+        members.size and -1 <= members.min() <= members.max() < n,
+        "a member of a parent set is not a node",
+    )
     require(children.min() >= 0 and children.max() < n, "a parent set is that of no node")
     totals = np.bincount(children, np.exp(logs), minlength=n)
     require((abs(totals - 1) < 1e-3).all(), "probabilities of parent sets do not add up to 1")
@@ -98,7 +101,10 @@ def read_parts(names: tuple[str, ...], content: Content) -> dict[str, Any]:
         children.tolist(), members.tolist(), logs.tolist(), strict=True
     ):
         parents = tuple(u for u in row if u >= 0)
-        require(child not in parents and len(set(parents)) == len(parents), "it is no parent set")
+        require(
+            child not in parents and len(set(parents)) == len(parents),
+            "a parent set holds its child, or a node twice",
+        )
         sets[child].append((parents, log_probability))
     for name in ("dags", "best_adjacency", "drawn_ancestors"):
         stored[name] = stored[name].astype(np.bool_)

@@ -45,7 +45,7 @@ MISSING_SHARE = 0.01
 """Share of the posterior in sets of a node that were never admitted from which on it matters."""
 
 MAX_QUICK_NODES = 20
-"""Up to so many nodes nobody needs to be told that the exact posterior can be had."""
+"""Up to this number of nodes nobody needs to be told that the exact posterior can be had."""
 
 FULL_SHARE = 0.5
 """Share of draws with as many parents as there may be from which on the limit is mentioned."""
@@ -465,7 +465,7 @@ class SampledPosterior(Posterior):
 
 
 def _coarsened(batches: Floats, n_batches: int) -> Floats:
-    """The last batches (chain, batch) joined to so many; what does not fill one is left out."""
+    """The last batches (chain, batch) joined to ``n_batches``, without what fills none."""
     length = batches.shape[1] // max(1, n_batches)
     last = batches[:, batches.shape[1] - length * n_batches :]
     return last.reshape(len(batches), n_batches, length).mean(axis=2)

@@ -80,7 +80,7 @@ class Content:
             raise ValueError(f"{name!r} is missing")
         stored = h5py.h5a.open(self._file.id, name.encode())
         if prod(stored.shape) != 1 or stored.dtype.kind not in "iuf":
-            raise ValueError(f"{name!r} is no number")
+            raise ValueError(f"{name!r} is not a number")
         value = np.asarray(self._file.attrs[name]).reshape(())
         if not _is_within(value, least, most):
             raise ValueError(f"{name!r} is out of range")
@@ -113,7 +113,7 @@ class Content:
             raise ValueError(f"{name!r} is missing")
         array = self._file[name]
         if not isinstance(array, h5py.Dataset):
-            raise ValueError(f"{name!r} is no array")
+            raise ValueError(f"{name!r} is not an array")
         if array.is_virtual or array.external or not _has_usual_filters(array):
             raise ValueError(f"{name!r} is stored in an unusual way")
         if array.dtype.kind not in ("f" if field.dtype[0] == "f" else "iu"):

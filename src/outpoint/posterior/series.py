@@ -149,7 +149,7 @@ class SeriesAnswers(ABC):
         return pd.DataFrame(columns)
 
     def _responses(self, steps: int, n_draws: int | None, seed: int | None) -> Floats:
-        """Draws (steps, draw, cause, effect) of the effects after so many steps."""
+        """Draws (steps, draw, cause, effect) of the effects after each number of steps."""
         variables, n_lags = self._slices
         effects = self.causal_effects(n_draws=n_draws, seed=seed, units="original")
         place = {name: i for i, name in enumerate(effects.names)}

@@ -149,7 +149,7 @@ def _table(names: tuple[str, ...], edges: Floats, diagnostics: pd.DataFrame) -> 
 
 
 def _cell(value: Any) -> float | None:
-    """A number with six digits, or nothing for what is no number."""
+    """A number with six digits; None for NaN and infinities."""
     number = float(value)
     return float(f"{number:.6g}") if math.isfinite(number) else None
 

@@ -89,7 +89,7 @@ def _unpacked(payload: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays = {one.filename.removesuffix(".npy"): _array(archive.read(one)) for one in members}
     header = json.loads(arrays.pop(HEADER).tobytes())
     if not isinstance(header, dict):
-        raise ValueError("its header is no table")
+        raise ValueError("its header is not a table")
     return header, arrays
 
 

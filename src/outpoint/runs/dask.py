@@ -165,7 +165,7 @@ def _connect(scheduler: str) -> Any:
 
 @contextmanager
 def _silenced() -> Iterator[None]:
-    """Inside, Dask does not write to standard error what we say in one sentence."""
+    """Keep Dask from writing to standard error what we say in one sentence."""
     known = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in LOGGERS]
     loggers = [logging.getLogger(name) for name in known]  # each may have a level of its own
     levels = [logger.level for logger in loggers]

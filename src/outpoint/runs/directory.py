@@ -99,7 +99,7 @@ class RunDirectory:
         return self.checkpoint / f"chain-{index}.checkpoint"
 
     def draws(self, index: int, thin: int) -> Path:
-        """The draws of a chain, so many steps apart."""
+        """The file with the draws of a chain that are ``thin`` steps apart."""
         return self.checkpoint / f"chain-{index}.draws-{thin}"
 
     def table(self, digest: str) -> Path:

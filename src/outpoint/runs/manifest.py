@@ -104,17 +104,24 @@ def _check_arrays(
     effort: NDArray[Any],
 ) -> None:
     """What a table and the first states are made of; only the table knows which codes exist."""
-    require(candidates.ndim == 2 and candidates.dtype == np.int32, "its candidates are none")
+    require(
+        candidates.ndim == 2 and candidates.dtype == np.int32,
+        "its candidates are not lists of nodes",
+    )
     check_lists(candidates)
     n = len(candidates)
     are_codes = start.dtype == starts.dtype == np.int32 and start.shape == (n,)
     are_rows = starts.shape == (0,) or starts.shape[1:] == (n,)
-    require(are_codes and are_rows, "its first states are none")
-    require(scores.dtype == np.float64 and scores.shape == (n,), "its scores are none")
+    require(are_codes and are_rows, "its first states are not those of its nodes")
+    require(
+        scores.dtype == np.float64 and scores.shape == (n,), "its scores are not one for each node"
+    )
     require(hottest.dtype == np.float64 and hottest.shape == (1,), "it has no hottest power")
-    require(0.0 <= hottest[0] < 1.0, "its hottest power is none")
+    require(0.0 <= hottest[0] < 1.0, "its hottest power is not between 0 and 1")
     require(effort.dtype == np.float64 and effort.shape == (2,), "it has no effort of searching")
-    require(bool(((effort > 0.0) & (effort < np.inf)).all()), "its effort of searching is none")
+    require(
+        bool(((effort > 0.0) & (effort < np.inf)).all()), "its effort of searching is not positive"
+    )
 
 
 def refuse_changes(run: RunDirectory, saved: Mapping[str, Any], now: Mapping[str, Any]) -> None:

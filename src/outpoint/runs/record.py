@@ -15,7 +15,7 @@ from outpoint.mcmc.replicas import Ladder, hot_batches
 from outpoint.mcmc.trace import EDGE_ROWS, OUTSIDE_ROWS, KeptDags
 
 BEGINNING = 4
-"""One part in so many is left out at the beginning of a chain whose length nobody knew before."""
+"""Of a chain whose length nobody knew, the first part in this many is left out."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Scores of families, kept in the directory of a run: the next session need not compute them.
 
 They are found by their content: a digest of the data, the score and the prior. A file that is
-damaged or belongs to something else is as good as none.
+damaged or belongs to something else is ignored.
 """
 
 from contextlib import suppress

@@ -97,7 +97,7 @@ class Knowledge:
             raise OptionError(f"{place}: {error}") from None
 
     def as_dict(self) -> dict[str, Any]:
-        """What is known as lists, text and numbers, which JSON can hold; nothing for nothing."""
+        """What is known as lists, text and numbers, which JSON can hold, without what is empty."""
         items = {
             "required": [list(edge) for edge in self.required],
             "forbidden": [list(edge) for edge in self.forbidden],
@@ -112,7 +112,7 @@ class Knowledge:
         write_items(self.as_dict(), Path(path))
 
     def bind(self, names: Sequence[str]) -> "Knowledge":
-        """The same for data with these columns; names that are none of them are refused."""
+        """The same for data with these columns; names of other columns are refused."""
         prior = None if self.edge_prior is None else self.edge_prior.bind(names)
         listed = {
             "required edge": [name for edge in self.required for name in edge],

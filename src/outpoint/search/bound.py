@@ -38,7 +38,7 @@ def bound_miss_probability(hits: int, runs: int, n_representations: int = 1) -> 
 def count_orders(dag: Dag, runs: int) -> tuple[int, bool]:
     """The number of orders of a DAG and True, or an upper bound and False.
 
-    The bound is given where there are so many orders that ``runs`` say nothing anyway.
+    The upper bound is given where there are too many orders for ``runs`` to say anything.
     """
     try:
         return count_linear_extensions(dag, max_states=max(MIN_SETS, SETS_PER_RUN * runs)), True
