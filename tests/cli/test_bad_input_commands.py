@@ -197,6 +197,15 @@ BAD_WORDS = {
     "effects run --seed -1": "a seed is a whole number from 0, not -1",
     "effects run --out no/x.csv": "there is no directory no",
     "effects run --out folder.dot": "is a directory",
+    # probability
+    "probability run": "missing argument 'FEATURE...'",
+    "probability run a->zz": "there is no variable 'zz'",
+    "probability run adjusts({a},a,b)": "'a' cannot be adjusted for in its own effect",
+    # adjustment-sets
+    "adjustment-sets run a": "missing argument 'EFFECT'",
+    "adjustment-sets run a zz": "'zz' is not one of the variables",
+    "adjustment-sets run a a": "both the cause and the effect",
+    "adjustment-sets run a b -n 0": "from 1, not 0",
     # report
     "report run --out no/x.html": "there is no directory no",
     "report run --out folder.dot": "is a directory",

@@ -18,7 +18,16 @@ RUNS = {
     "order": ["--method", "order", "--steps", "200", "--chains", "2"],
     "structure": ["--method", "structure", "--steps", "200", "--chains", "2"],
 }
-SCHEMAS = ["summary", "map", "score", "compare_runs", "compare_graph", "effects"]
+SCHEMAS = [
+    "summary",
+    "map",
+    "score",
+    "compare_runs",
+    "compare_graph",
+    "effects",
+    "probability",
+    "adjustment_sets",
+]
 
 
 @pytest.mark.parametrize("words", RUNS.values(), ids=RUNS.keys())

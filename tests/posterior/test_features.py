@@ -11,8 +11,9 @@ import outpoint as op
 from outpoint.errors import OptionError
 from outpoint.graphs import Dag
 from outpoint.posterior.feature_parser import parse_feature
-from outpoint.posterior.features import Adjacent, And, Edge, Not, Or, Path, VStructure
+from outpoint.posterior.features import Adjacent, Adjusts, And, Edge, Not, Or, Path, VStructure
 from tests.graphs.helpers import HOSTILE_NAMES
+from tests.graphs.test_adjustment import adjusts
 from tests.posterior.problems import all_graphs, random_problem
 from tests.reference import all_dags
 
@@ -42,6 +43,8 @@ FEATURES = {
     "isolated( d )": lambda d: not d.parents("d") and not d.children("d"),
     "parents(a) = {b, c}": lambda d: set(d.parents("a")) == {"b", "c"},
     "parents(a)={}": lambda d: not d.parents("a"),
+    "adjusts({}, a, d)": lambda d: adjusts(d.adjacency, set()),
+    "adjusts( {b,c} , a, d )": lambda d: adjusts(d.adjacency, {1, 2}),
     "not a -> b": lambda d: not d.has_edge("a", "b"),
     "a -> b and not (c -- d or root(b))": lambda d: (
         d.has_edge("a", "b") and not (is_adjacent(d, "c", "d") or not d.parents("b"))
@@ -104,6 +107,7 @@ def test_random_names_quoted(names):
         (("a", "...", "b"), "a -> ... <- b", VStructure(0, 1, 2)),
         (("a-b", "c"), "a-b--c", Adjacent(0, 1)),
         (("a", "a -> a", "b"), "a -> a -> b", Edge(1, 2)),
+        (("a b", "c, d", "e"), "adjusts({c, d}, a b, e)", Adjusts(frozenset({1}), 0, 2)),
     ],
 )
 def test_names_as_they_are(names, text, expected):
@@ -150,6 +154,9 @@ def test_quotes_decide():
         ("rain -> rain", r"'rain' cannot be linked to itself"),
         ("rain in mb(rain)", r"'rain' is not in its own Markov blanket"),
         ("parents(rain) = {wet, rain}", r"'rain' cannot be its own parent"),
+        ("adjusts({wet}, rain)", r"expected ',' at character 20"),
+        ("adjusts({}, rain, rain)", r"'rain' is both the cause and the effect"),
+        ("adjusts({wet, sun}, rain, sun)", r"'sun' cannot be adjusted for in its own effect"),
     ],
 )
 def test_one_clear_sentence(text, message):

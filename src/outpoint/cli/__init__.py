@@ -14,6 +14,7 @@ from typing import Any, cast
 import typer
 from typer.main import get_command
 
+from outpoint.cli.adjustment_sets import adjustment_sets
 from outpoint.cli.compare import compare
 from outpoint.cli.datasets import datasets
 from outpoint.cli.effects import effects
@@ -21,6 +22,7 @@ from outpoint.cli.export import export
 from outpoint.cli.interruption import Interrupted, without_complaints
 from outpoint.cli.learn import learn
 from outpoint.cli.map import map_command
+from outpoint.cli.probability import probability
 from outpoint.cli.report import report
 from outpoint.cli.reproduce import reproduce
 from outpoint.cli.score import score
@@ -44,7 +46,18 @@ app = typer.Typer(
 )
 app.command()(learn)
 app.command("map")(map_command)
-for command in (report, effects, compare, export, score, simulate, datasets, reproduce):
+app.command("adjustment-sets")(adjustment_sets)
+for command in (
+    report,
+    probability,
+    effects,
+    compare,
+    export,
+    score,
+    simulate,
+    datasets,
+    reproduce,
+):
     app.command()(command)
 
 

@@ -6,7 +6,8 @@
     path     =  name link name { link name }
     link     =  "->"  |  "<-"  |  "--"  |  "-> ... ->"  |  "<- ... <-"
     fact     =  name "in" "mb" "(" name ")"  |  ("root" | "leaf" | "isolated") "(" name ")"
-             |  "parents" "(" name ")" "=" "{" [ name { "," name } ] "}"
+             |  "parents" "(" name ")" "=" set  |  "adjusts" "(" set "," name "," name ")"
+    set      =  "{" [ name { "," name } ] "}"
 
 A path means all its links, and where two plain arrows meet, as in `a -> c <- b`, that their tails
 are not adjacent (a v-structure). Columns may be called anything, "a -> b" or "not" included, so
@@ -32,6 +33,7 @@ from typing import NoReturn, TypeVar
 from outpoint.errors import OptionError
 from outpoint.posterior.features import (
     Adjacent,
+    Adjusts,
     And,
     Edge,
     Feature,
@@ -218,9 +220,33 @@ class _Parser:
         for after in self.word(place, "parents"):
             for child, closed in self.argument(after):
                 for equal in self.mark(closed, "="):
-                    for opened in self.mark(equal, "{"):
-                        for parents, end in self.members(opened, child):
+                    for parents, end in self.members(equal):
+                        if child in parents:
+                            self.refuse(child, "cannot be its own parent")
+                        else:
                             yield ParentSet(child, parents), end
+        for after in self.word(place, "adjusts"):
+            yield from self.adjustment(after)
+
+    def adjustment(self, place: int) -> Iterator[Reading]:
+        """A set, a cause and an effect in parentheses."""
+        for opened in self.mark(place, "("):
+            for members, closed in self.members(opened):
+                for cause, after_cause in self.after_comma(closed):
+                    for effect, after_effect in self.after_comma(after_cause):
+                        for end in self.mark(after_effect, ")"):
+                            if cause == effect:
+                                self.refuse(cause, "is both the cause and the effect")
+                            elif {cause, effect} & members:
+                                inside = cause if cause in members else effect
+                                self.refuse(inside, "cannot be adjusted for in its own effect")
+                            else:
+                                yield Adjusts(members, cause, effect), end
+
+    def after_comma(self, place: int) -> Iterator[tuple[int, int]]:
+        """A name after a comma."""
+        for after in self.mark(place, ","):
+            yield from self.name(after)
 
     def argument(self, place: int) -> Iterator[tuple[int, int]]:
         """A name in parentheses."""
@@ -229,28 +255,19 @@ class _Parser:
                 for closed in self.mark(end, ")"):
                     yield node, closed
 
-    def members(self, place: int, child: int) -> Iterator[tuple[frozenset[int], int]]:
-        """Names of others with commas between them, up to the closing brace."""
-        for closed in self.mark(place, "}"):
-            yield frozenset(), closed
+    def members(self, place: int) -> Iterator[tuple[frozenset[int], int]]:
+        """Names in braces, with commas between them."""
+        for opened in self.mark(place, "{"):
+            for closed in self.mark(opened, "}"):
+                yield frozenset(), closed
+            first = [(frozenset({node}), end) for node, end in self.name(opened)]
+            for found, end in self.walk(first, self.next_member):
+                for closed in self.mark(end, "}"):
+                    yield found, closed
 
-        def listed(place: int) -> Iterator[tuple[int, int]]:
-            for node, end in self.name(place):
-                if node == child:
-                    self.refuse(child, "cannot be its own parent")
-                else:
-                    yield node, end
-
-        def follow(found: frozenset[int], end: int) -> Iterator[tuple[frozenset[int], int]]:
-            for after in self.mark(end, ","):
-                for node, last in listed(after):
-                    yield found | {node}, last
-
-        for found, end in self.walk(
-            [(frozenset({node}), end) for node, end in listed(place)], follow
-        ):
-            for closed in self.mark(end, "}"):
-                yield found, closed
+    def next_member(self, found: frozenset[int], end: int) -> Iterator[tuple[frozenset[int], int]]:
+        for node, last in self.after_comma(end):
+            yield found | {node}, last
 
     # Readings that multiply
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from outpoint.arrays import Booleans
 from outpoint.graphs import Dag
+from outpoint.graphs.adjustment import find_adjusted
 from outpoint.graphs.blocks import find_paths
 
 
@@ -138,6 +139,21 @@ class ParentSet:
         wanted = np.zeros(dags.shape[1], dtype=np.bool_)
         wanted[list(self.parents)] = True
         return (dags[:, :, self.child] == wanted).all(axis=1)
+
+
+@dataclass(frozen=True)
+class Adjusts:
+    """adjusts({...}, cause, effect): a valid adjustment set for the effect of one on another."""
+
+    members: frozenset[int]
+    cause: int
+    effect: int
+
+    def evaluate(self, dags: Booleans) -> Booleans:
+        """The complete criterion of adjustment."""
+        members = np.zeros(dags.shape[1], dtype=np.bool_)
+        members[list(self.members)] = True
+        return find_adjusted(dags, self.cause, self.effect, members)
 
 
 @dataclass(frozen=True)

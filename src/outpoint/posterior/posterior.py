@@ -185,10 +185,11 @@ class Posterior(SeriesAnswers):
         """Posterior probability of a feature, or posterior mean of a function of the DAG.
 
         A feature is a text such as ``"a -> b"``, ``"a -- b"``, ``"a -> ... -> b"``,
-        ``"a -> c <- b"``, ``"a in mb(b)"``, ``"root(a)"``, ``"leaf(a)"``, ``"isolated(a)"`` or
-        ``"parents(a) = {b, c}"``, combined by ``not``, ``and``, ``or`` and parentheses; or a
-        function of a :class:`Dag` that returns true or false, or a number, and is called once for
-        each distinct DAG. The probability of an edge is the one in ``edge_probabilities``.
+        ``"a -> c <- b"``, ``"a in mb(b)"``, ``"root(a)"``, ``"leaf(a)"``, ``"isolated(a)"``,
+        ``"parents(a) = {b, c}"`` or ``"adjusts({c}, a, b)"``, combined by ``not``, ``and``, ``or``
+        and parentheses; or a function of a :class:`Dag` that returns true or false, or a number,
+        and is called once for each distinct DAG. The probability of an edge is the one in
+        ``edge_probabilities``.
         """
         asked = self._parse(feature)
         known = self._known(asked)
@@ -258,6 +259,20 @@ class Posterior(SeriesAnswers):
         The result is a partially directed graph that need not be the CPDAG of any DAG.
         """
         return build_consensus_cpdag(*self._cpdags, self.names, threshold)
+
+    def adjustment_sets(self, cause: str | int, effect: str | int, n: int = 10) -> pd.DataFrame:
+        """The sets that most probably adjust for confounding of an effect, most probable first.
+
+        Columns: ``adjustment_set``; its ``size``; the ``probability`` that it is valid, which is
+        that of the feature ``"adjusts({...}, cause, effect)"``; ``optimal``, the probability that
+        it is the valid set with which effects are estimated best. Ranked are the parents of the
+        cause, the optimal sets and what is left of both when nothing more can be left out, of all
+        DAGs drawn, and the empty set. In DAGs with the edge effect -> cause no set is valid.
+        """
+        from outpoint.posterior.adjustment import rank_adjustment_sets
+
+        nodes = self._node(cause), self._node(effect)
+        return rank_adjustment_sets(self._graphs(), self.names, *nodes, checked_count(n, "n", 1))
 
     def reweighted(self, by: By) -> WeightedPosterior:
         """Another posterior from the same draws, by importance weights.
