@@ -3,6 +3,7 @@
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,9 +54,59 @@ def test_many_variables_are_sampled_by_default(run: Run) -> None:
     assert "outside the 10 candidates of each node" in " ".join(outcome.out.split())
 
 
+OTHERS = {"a": "b,c", "b": "a,c", "c": "a,b", "d": "a,b"}
+SAMPLED = {"method": "mcmc", "steps": 200, "chains": 2, "draws": 20, "seed": 3}
+AS_IN_PYTHON: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "moves": (
+        ["--moves", "split_join=1,node_gibbs=2", "--moves", "rev=.5"],
+        {"moves": {"split_join": 1.0, "node_gibbs": 2.0, "rev": 0.5}},
+    ),
+    "the paper's moves": (["--moves", "paper"], {"moves": "paper"}),
+    "start": (["--start", "empty"], {"start": "empty"}),
+    "start at a file": (
+        ["--start", "first.dot"],
+        {"start": op.Dag.from_edges(list("abcd"), [("a", "b"), ("b", "c")])},
+    ),
+    "candidates": (
+        [w for v in "abcd" for w in ("--candidates-of", f"{v}:{OTHERS[v]}")],
+        {"candidates": {v: OTHERS[v].split(",") for v in "abcd"}},
+    ),
+    "no reversals": (
+        ["--method", "structure", "--no-edge-reversals"],
+        {"method": "structure", "edge_reversals": False},
+    ),
+}
+
+
+@pytest.mark.parametrize(("words", "options"), AS_IN_PYTHON.values(), ids=AS_IN_PYTHON.keys())
+def test_options_of_sampling_are_those_of_python(
+    run: Run, words: list[str], options: dict[str, Any]
+) -> None:
+    op.write_dag(AS_IN_PYTHON["start at a file"][1]["start"], "first.dot")
+    plain = [word for name in SAMPLED for word in (f"--{name}", str(SAMPLED[name]))]
+    places = ["--memory-limit", "2GB", "--checkpoint-seconds", "5"]
+    assert run("learn", "data.csv", "--out", "run", *plain, *words, *places).code == 0
+    stored, expected = op.load("run"), op.learn("data.csv", **{**SAMPLED, **options})
+    assert np.array_equal(stored.dags(), expected.dags())
+    assert stored.info.options == expected.info.options
+    assert stored.info.options.keys() > {"steps", "chains", "draws"}
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--moves", "fast"], "--moves is 'paper' or a dictionary of weights by move, not 'fast'."),
+        (["--moves", "rev=much"], "such as split_join=1, or paper, not 'rev=much'."),
+        (["--start", "nowhere.dot"], "or the file of a DAG; there is no file 'nowhere.dot'."),
+        (
+            ["--candidates-of", "a"],
+            "is written NAME:NAMES, such as y:a,b, not 'a'.",
+        ),
+        (
+            ["--quiet", "--method", "mcmc", "--candidates-of", "a:b"],
+            "--candidates-of gives for every variable a list of other variables",
+        ),
+        (["--memory-limit", "much"], "--memory-limit is a number of bytes from 0, such as 4e9"),
         (
             ["--method", "mcmc", "--steps", "0"],
             "steps is a whole number from 1 to 1,000,000,000,000, not 0.",

@@ -15,10 +15,12 @@ from outpoint.cli.groups import Group
 from outpoint.errors import OptionError
 from outpoint.naming import flag
 from outpoint.options import LEARN, OPTIONS, Option, Options, Role, names_of, options_of
+from outpoint.options.kinds import STARTS
 from outpoint.options.option import MODEL_PANEL, READING_PANEL
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset
+    from outpoint.graphs import Dag
     from outpoint.scores import LocalScore
 
 OUTPUT = "Output"
@@ -118,7 +120,7 @@ SHORT = {"out": "-o"}
 def parameter(one: Option) -> Any:
     """The parameter of a command that an option of Python is."""
     flags, kind, text = flag(one.name), one.kind, one.help or ""
-    if kind.text is bool and one.default is None:
+    if kind.text is bool and one.default is not False:
         flags = f"{flags}/--no-{flags.removeprefix('--')}"
     value: Any = list[str] if kind.is_list else kind.text
     return Annotated[
@@ -202,6 +204,12 @@ class Given(dict[str, Any]):
                 given[name] = [parse_edge_option(edge, data.names) for edge in given[name]]
         if "tiers" in given:
             given["tiers"] = [parse_group(group) for group in given["tiers"]]
+        if "moves" in given:
+            given["moves"] = _parse_moves(given["moves"])
+        if "candidates" in given:
+            given["candidates"] = dict(_parse_candidates(text) for text in given["candidates"])
+        if given.get("start", STARTS[0]) not in STARTS:
+            given["start"] = _read_start(given["start"], data.names)
         return given
 
 
@@ -253,6 +261,42 @@ def parse_score(
                 f"{chosen.name}."
             )
     return resolve_score(name, data, **settings) if settings else chosen
+
+
+def _parse_moves(texts: Sequence[str]) -> str | dict[str, float]:
+    """Weights written NAME=WEIGHT, separated by commas or given one by one; or a word alone."""
+    words = [word for text in texts for word in parse_group(text, "--moves")]
+    if len(words) == 1 and "=" not in words[0]:
+        return words[0]
+    weights = {}
+    for word in words:
+        name, _, weight = word.partition("=")
+        try:
+            weights[name.strip()] = float(weight)
+        except ValueError:
+            raise OptionError(
+                f"--moves is written NAME=WEIGHT, such as split_join=1, or paper, not {word!r}."
+            ) from None
+    return weights
+
+
+def _parse_candidates(text: str) -> tuple[str, list[str]]:
+    """A variable and its candidates, of a text such as ``y:a,b``."""
+    name, colon, others = text.partition(":")
+    if not colon or not name.strip():
+        raise OptionError(f"--candidates-of is written NAME:NAMES, such as y:a,b, not {text!r}.")
+    return name.strip(), parse_group(others, "--candidates-of")
+
+
+def _read_start(path: str, names: Sequence[str]) -> "Dag":
+    """The DAG in a file that chains are to start at."""
+    from outpoint.graphs import read_dag
+
+    if not Path(path).exists():
+        raise OptionError(
+            f"--start is {', '.join(STARTS)} or the file of a DAG; there is no file {path!r}."
+        )
+    return read_dag(path, names)
 
 
 def _parse_order(text: str) -> tuple[str, list[str]]:

@@ -22,6 +22,7 @@ from outpoint.options.kinds import (
     SEED,
     TRUTH,
     Bins,
+    Bytes,
     Items,
     Names,
     Number,
@@ -143,11 +144,28 @@ class Options:
     draws: int = sampling(1000, whole(1, 10**8), Role.DRAWS, "DAGs kept of each chain.")
     moves: Any = sampling(
         None,
-        Table('"paper" or a dict of weights', item=Number().read, instead="paper"),
+        Table(
+            "'paper' or a dictionary of weights by move",
+            "NAME=WEIGHT",
+            is_list=True,
+            item=Number().read,
+            instead="paper",
+        ),
         Role.DRAWS,
+        "Weight of a move of a partition sampler, such as split_join=1; repeatable. Or 'paper', "
+        "for the moves of the paper.",
     )
-    edge_reversals: bool = sampling(True, TRUTH, Role.DRAWS)
-    start: Any = sampling(None, Start(), Role.DRAWS)
+    edge_reversals: bool = sampling(
+        True, TRUTH, Role.DRAWS, "Whether structure MCMC may turn edges around in a step."
+    )
+    start: Any = sampling(
+        None,
+        Start(),
+        Role.DRAWS,
+        "Where chains start: empty, order (the end of a short order chain), search (the best DAG "
+        "of a search), or a file with a DAG (default: the best DAG of a search and scattered "
+        "DAGs).",
+    )
     space: str = sampling(
         "order",
         choice("order", "partition"),
@@ -172,8 +190,16 @@ class Options:
     )
     candidates: dict[str, list[str]] | None = sampling(
         None,
-        Table("a dictionary that gives for every variable a list of other variables", item=list_of),
+        Table(
+            "a dictionary that gives for every variable a list of other variables",
+            "NAME:NAMES",
+            is_list=True,
+            item=list_of,
+        ),
         Role.DRAWS,
+        "Candidate parents of one variable, such as 'y:a,b'; repeat it for every variable, with as "
+        "many for each.",
+        flag="candidates-of",
     )
     search_effort: float | None = sampling(
         None,
@@ -320,7 +346,14 @@ class Options:
     prefer: Literal["continuous", "categorical"] | None = reading(
         None, choice("continuous", "categorical"), None, (LOAD,)
     )
-    memory_limit: float | None = declare(None, number(0), Role.PLACE, (*RUN, MAP))
+    memory_limit: float | None = declare(
+        None,
+        Bytes(),
+        Role.PLACE,
+        (*RUN, MAP),
+        panel=MACHINE_PANEL,
+        help="Most memory for exact sums, such as 4GB (default: what is free).",
+    )
     time: float | None = declare(
         None,
         Seconds(),
@@ -381,7 +414,14 @@ class Options:
         "interrupted one, or with more {steps} or {time} a finished one. Options that are not "
         "given are those of the run.",
     )
-    checkpoint_seconds: float = declare(30.0, number(0), Role.PLACE, (LEARN,))
+    checkpoint_seconds: float = declare(
+        30.0,
+        number(0, metavar="SECONDS"),
+        Role.PLACE,
+        (LEARN,),
+        panel=MACHINE_PANEL,
+        help="Seconds between two checkpoints of a run that samples.",
+    )
     command: str | Callable[[Any], str] | None = declare(
         None,
         Tested("text or a function", test=lambda given: is_text(given) or callable(given)),

@@ -6,6 +6,7 @@ the user reads one sentence of :func:`refuse`: the option, what it takes, and wh
 
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -17,7 +18,9 @@ from outpoint.whole_numbers import MOST_OF_ALL, is_whole
 SHOWN = 80
 """Most characters of a value in a sentence."""
 
+STARTS = ("empty", "order", "search")
 LONGEST_TIME = 100 * 365.25 * 86400.0
+SIZES = {"": 1.0, "k": 2.0**10, "m": 2.0**20, "g": 2.0**30, "t": 2.0**40}
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -185,6 +188,25 @@ class Seconds(Kind):
 
 
 @dataclass(frozen=True)
+class Bytes(Kind):
+    """An amount of memory such as 4e9, ``"4GB"`` or ``"500 MB"``."""
+
+    words: str = "a number of bytes from 0, such as 4e9 or 4GB"
+    metavar: str = "SIZE"
+
+    def read(self, value: Any) -> float:
+        """Its bytes."""
+        if not isinstance(value, str):
+            return number(0).read(value)
+        matched = re.fullmatch(
+            r"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*([kmgt]?)i?b?\s*", value.lower()
+        )
+        _require(matched is not None)
+        assert matched is not None
+        return number(0, sys.float_info.max).read(float(matched[1]) * SIZES[matched[2]])
+
+
+@dataclass(frozen=True)
 class Names(Kind):
     """Names in a list, or a single one; a label that is no text counts as its text."""
 
@@ -271,12 +293,13 @@ class Start(Kind):
     """Where chains start."""
 
     words: str = "'empty', 'order', 'search' or a Dag"
+    metavar: str = "WORD|FILE"
 
     def read(self, value: Any) -> Any:
         """A word or a DAG."""
         from outpoint.graphs import Dag
 
-        is_word = isinstance(value, str) and value in ("empty", "order", "search")
+        is_word = isinstance(value, str) and value in STARTS
         _require(is_word or isinstance(value, Dag))
         return value
 
