@@ -1,8 +1,16 @@
 """The exceptions a user can meet; every message says what is wrong and what to do about it."""
 
+LONGEST = 2000
+"""Most characters of a message; names and values in it may be as long as files are."""
+
 
 class OutpointError(Exception):
     """Base of all errors that outpoint raises on purpose; the command line exits with code 2."""
+
+    def __str__(self) -> str:
+        """The message; of a very long one the beginning and the end."""
+        text = super().__str__()
+        return text if len(text) <= LONGEST else f"{text[:1500]} ... {text[-400:]}"
 
 
 class DataError(OutpointError, ValueError):

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from outpoint.errors import GraphError
 from outpoint.graphs import Dag, read_dag, write_dag
-from outpoint.graphs.files import MOST_BYTES, SUFFIXES, format_dag, format_probabilities
+from outpoint.graphs.files import SUFFIXES, format_dag, format_probabilities
 from outpoint.graphs.spreadsheets import protect_cell, restore_cell
+from outpoint.reading import MOST_BYTES
 
 from .helpers import HOSTILE_NAMES
 
@@ -305,5 +306,5 @@ def test_too_many_nodes_are_refused_before_memory_is_asked_for(tmp_path: Path) -
 def test_too_large_a_file_is_not_read(tmp_path: Path) -> None:
     with open(tmp_path / "g.dot", "wb") as file:
         file.truncate(MOST_BYTES + 1)
-    with pytest.raises(GraphError, match="larger than 32,000,000 bytes"):
+    with pytest.raises(GraphError, match="larger than 8,000,000 bytes"):
         read_dag(tmp_path / "g.dot")

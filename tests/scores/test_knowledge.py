@@ -121,14 +121,14 @@ def test_positions_are_not_names() -> None:
 
 
 PRIORS = {
-    "text": ({"edge_prior": "prior.csv"}, "probability between 0 and 1, not prior.csv"),
+    "text": ({"edge_prior": "prior.csv"}, "probability between 0 and 1, not 'prior.csv'"),
     "others": ({"edge_prior": {"others": 1.0}}, "between 0 and 1, not 1.0"),
     "key": ({"edge_prior": {"rest": 0.1, "x": 1}}, "the edge prior has no 'rest' and 'x'"),
     "pairs": ({"edge_prior": {"edges": [("a", "b")]}}, "edge prior edges are pairs"),
     "loop": ({"edge_prior": {"edges": [("a", "a", 0.1)]}}, "a -> a joins a node to itself"),
     "range": (
         {"edge_prior": {"edges": [("a", "b", 1.5), ("b", "c", "x"), ("c", "d", 0.5)]}},
-        r"from 0 to 1, not a -> b \(1.5\) and b -> c \(x\)\.",
+        r"from 0 to 1, not a -> b \(1.5\) and b -> c \('x'\)\.",
     ),
     "twice": (
         {"edge_prior": {"edges": [("a", "b", 0.5), ("a", "b", 0.6)]}},

@@ -178,7 +178,7 @@ HEADER = "kind,parent,child,value\n"
 MISTAKES = {
     "suffix": ("k.txt", "", "no known format of knowledge: use .toml or .csv"),
     "toml": ("k.toml", "required = [", "is not valid TOML"),
-    "bytes": ("k.toml", b"\xff\xfe", "is not UTF-8 text"),
+    "bytes": ("k.toml", b"\xff\xfe", "not a text file in UTF-8"),
     "keys": ("k.toml", "forbiden = []\n[tier]\n", r"k\.toml: knowledge has no 'forbiden' and 'tie"),
     "edge": ("k.toml", 'required = ["a"]', r"k\.toml: required edges are pairs .*not 'a'"),
     "contradiction": ("k.toml", 'required = ["a->b"]\nroots = ["b"]', "a -> b is required but in"),

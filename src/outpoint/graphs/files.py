@@ -25,6 +25,7 @@ from outpoint.errors import GraphError
 from outpoint.graphs import formats
 from outpoint.graphs.dag import Dag
 from outpoint.graphs.spreadsheets import protect_cell, restore_cell
+from outpoint.reading import read_text, understood
 from outpoint.writing import write_text
 
 EDGE_HEADERS = (("parent", "child"), ("from", "to"), ("source", "target"))
@@ -39,8 +40,6 @@ WEIGHTED: dict[str, Callable[..., str]] = {
 SUFFIXES = (*WEIGHTED, ".csv", ".bn", ".dagitty")
 FORMATS = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 WEIGHTED_FORMATS = f"{', '.join(WEIGHTED)} or .csv"
-MOST_BYTES = 32_000_000
-"""Largest file of a graph that is read; DOT takes about a second for two million bytes."""
 
 
 def read_dag(path: str | Path, names: Iterable[str] | None = None) -> Dag:
@@ -48,20 +47,21 @@ def read_dag(path: str | Path, names: Iterable[str] | None = None) -> Dag:
     place = Path(path)
     text = _read_text(place)
     known = None if names is None else list(names)
-    try:
-        match place.suffix.lower():
-            case ".dot" | ".gv":
-                return Dag.from_dot(text)
-            case ".graphml" | ".xml":
-                return Dag.from_graphml(text)
-            case ".bn":
-                return Dag.from_model_string(text)
-            case ".dagitty":
-                return Dag.from_dagitty(text)
-            case _:
-                return _from_csv(text, known)
-    except GraphError as error:
-        raise GraphError(f"{place}: {error}") from None
+    with understood(place, GraphError):
+        try:
+            match place.suffix.lower():
+                case ".dot" | ".gv":
+                    return Dag.from_dot(text)
+                case ".graphml" | ".xml":
+                    return Dag.from_graphml(text)
+                case ".bn":
+                    return Dag.from_model_string(text)
+                case ".dagitty":
+                    return Dag.from_dagitty(text)
+                case _:
+                    return _from_csv(text, known)
+        except GraphError as error:
+            raise GraphError(f"{place}: {error}") from None
 
 
 def write_dag(dag: Dag, path: str | Path) -> None:
@@ -142,19 +142,9 @@ def check_suffix(path: str | Path) -> None:
 
 
 def _read_text(place: Path) -> str:
-    """The text of the file, line ends as they are: a name may hold one."""
-    try:
-        with place.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise GraphError(f"cannot read {place}: {getattr(error, 'strerror', error)}.") from None
+    """The text of the file, which must have a suffix that tells its format."""
+    text = read_text(place, GraphError)
     check_suffix(place)
-    if len(content) > MOST_BYTES:
-        raise GraphError(f"{place} is larger than {MOST_BYTES:,} bytes: that is no DAG.")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise GraphError(f"{place} is not a text file in UTF-8.") from None
     if not text.strip():
         raise GraphError(f"{place} is empty.")
     return text
@@ -232,9 +222,9 @@ def _labelled_matrix(
 
 def _matrix(rows: list[list[str]], n: int) -> np.ndarray | None:
     """The adjacency matrix that the rows hold, if they hold one."""
-    cells = [[cell.strip() for cell in row] for row in rows]
-    if len(cells) != n or any(len(row) != n for row in cells):
+    if len(rows) != n or any(len(row) != n for row in rows):
         return None
+    cells = [[cell.strip() for cell in row] for row in rows]
     if any(cell not in ("0", "1") for row in cells for cell in row):
         return None
     return np.array(cells) == "1"

@@ -5,6 +5,7 @@ probability for all others. It compares, goes into files and is small where a ta
 of most edges.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -141,7 +142,7 @@ def parse_edge(edge: Any, what: str) -> tuple[Any, Any]:
 def _checked_number(value: Any) -> float:
     is_number = isinstance(value, Real)
     if not is_number or not 0 < value < 1:
-        raise OptionError(f"an edge prior is a probability between 0 and 1, not {value}.")
+        raise OptionError(f"an edge prior is a probability between 0 and 1, not {in_brief(value)}.")
     return float(value)
 
 
@@ -159,10 +160,12 @@ def _from_mapping(value: Mapping[Any, Any]) -> EdgePrior | None:
     for entry in list_items(value.get("edges", ()), form):
         *edge, probability = list_items(entry, form) or [None]
         if len(edge) not in (1, 2):
-            raise OptionError(f"{form}, not {entry!r}.")
+            raise OptionError(f"{form}, not {in_brief(entry)}.")
         parent, child = parse_edge(edge[0] if len(edge) == 1 else edge, "edge prior")
         edges.append((parent, child, probability))
     columns = tuple(list_items(value.get("columns", ()), "columns is a list of names"))
+    if not all(isinstance(name, str | int) for name in columns):
+        raise OptionError(f"columns is a list of names, not {in_brief(columns)}.")
     prior = EdgePrior(_checked_edges(edges, others), others, columns)
     return None if prior == EdgePrior() else prior
 
@@ -175,7 +178,7 @@ def _from_table(table: Any) -> EdgePrior:
         table = np.asarray(table)[[rows.index(str(label)) for label in labels]]
     try:
         array = np.array(table, dtype=np.float64)
-    except (TypeError, ValueError):
+    except Exception:  # whatever else the entries are
         raise OptionError("the edge prior must be a table of probabilities.") from None
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise OptionError(
@@ -198,9 +201,14 @@ def _checked_edges(
     found: dict[tuple[Node, Node], Any] = {}
     wrong, twice = [], []
     for parent, child, p in edges:
+        if not isinstance(parent, str | int) or not isinstance(child, str | int):
+            other = child if isinstance(parent, str | int) else parent
+            raise OptionError(
+                f"the edge prior names {in_brief(other)}, but the names of columns are text."
+            )
         shown = f"{parent} {ARROW} {child}"
-        if isinstance(p, bool) or not isinstance(p, Real) or not 0 <= float(p) <= 1:
-            wrong.append(f"{shown} ({p})")
+        if not _is_probability(p):
+            wrong.append(f"{shown} ({in_brief(p)})")
         elif parent == child:
             raise OptionError(f"the edge prior's edge {shown} joins a node to itself.")
         elif found.setdefault((parent, child), float(p)) != p:
@@ -215,15 +223,22 @@ def _checked_edges(
     return _sorted((u, v, p) for (u, v), p in found.items() if p != others)
 
 
+def _is_probability(value: Any) -> bool:
+    """Whether this is a number from 0 to 1, compared as it is: a float may be too small for it."""
+    is_number: bool = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    return is_number and bool(0 <= value <= 1)
+
+
 def _sorted(edges: Iterable[tuple[Node, Node, float]]) -> tuple[tuple[Node, Node, float], ...]:
     return tuple(sorted(edges, key=lambda edge: (str(edge[0]), str(edge[1]))))
 
 
 def _refuse_other_names(found: Sequence[Node], names: Sequence[Node]) -> None:
     """Refuse a table whose labels are not just these names, each once."""
-    unknown = [repr(name) for name in found if name not in names]
-    missing = [repr(name) for name in names if name not in found]
-    repeated = sorted({repr(name) for name in found if list(found).count(name) > 1})
+    known, given = set(names), set(found)
+    unknown = [repr(name) for name in found if name not in known]
+    missing = [repr(name) for name in names if name not in given]
+    repeated = sorted(repr(name) for name, count in Counter(found).items() if count > 1)
     clauses = [
         f"{what} {in_words(which)}"
         for what, which in (("it has", unknown), ("it lacks", missing), ("it repeats", repeated))

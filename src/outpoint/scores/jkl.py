@@ -12,17 +12,23 @@ from dataclasses import dataclass
 from hashlib import file_digest
 from math import inf, isnan
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.data import Dataset
 from outpoint.errors import DataError
+from outpoint.reading import opened, read_lines, understood
 from outpoint.scores.base import FamilyScorer
 from outpoint.scores.families import Scores, binomial_table, count_subsets, size_offsets
 
 SUFFIX = ".jkl"
+
+MOST_BYTES = 4_000_000_000
+"""Largest file of scores that is read, one line after the other."""
+
+LONGEST_LINE = 1_000_000
+"""Bytes of the longest line that is read."""
 
 DIGITS = 16
 """Digits of the digest of a file that a score remembers."""
@@ -30,25 +36,20 @@ DIGITS = 16
 
 def read_jkl(path: str | Path) -> dict[str, dict[frozenset[str], float]]:
     """The local scores in a ``.jkl`` file: for each variable its parent sets and their scores."""
-    try:
-        with open(path, encoding="utf-8-sig") as file:
-            return _JklReader(path, file).read()
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not a text file in UTF-8.") from None
+    with understood(Path(path), DataError):
+        return _JklReader(path, read_lines(Path(path), DataError, MOST_BYTES, LONGEST_LINE)).read()
 
 
 class _JklReader:
     """Goes through the lines of a file and says in which one something is wrong."""
 
-    def __init__(self, path: str | Path, file: TextIO) -> None:
+    def __init__(self, path: str | Path, lines: Iterator[str]) -> None:
         self.path = path
-        self.lines = self._fields(file)
+        self.lines = self._fields(lines)
         self.line = 0
 
-    def _fields(self, file: TextIO) -> Iterator[list[str]]:
-        for number, line in enumerate(file, start=1):
+    def _fields(self, lines: Iterator[str]) -> Iterator[list[str]]:
+        for number, line in enumerate(lines, start=1):
             self.line = number
             if fields := line.split():
                 yield fields
@@ -106,9 +107,9 @@ class _JklReader:
 def _digest(path: str) -> str:
     """The beginning of the SHA-256 of a file; nothing if it cannot be read."""
     try:
-        with open(path, "rb") as file:
-            return file_digest(file, "sha256").hexdigest()[:DIGITS]
-    except OSError:
+        with opened(Path(path), DataError, MOST_BYTES, is_stored=True) as file:
+            return file_digest(file, "sha256").hexdigest()[:DIGITS]  # type: ignore[arg-type]
+    except DataError:
         return ""
 
 

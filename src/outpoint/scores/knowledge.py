@@ -14,6 +14,7 @@ from typing import Any
 from outpoint.errors import GraphError, OptionError
 from outpoint.graphs import Dag
 from outpoint.options.kinds import in_brief
+from outpoint.reading import understood
 from outpoint.scores.edge_prior import (
     ARROW,
     Edge,
@@ -90,11 +91,12 @@ class Knowledge:
     def read(cls, path: str | Path) -> "Knowledge":
         """Read a ``.toml`` or ``.csv`` file."""
         place = Path(path)
-        items = read_items(place)
-        try:
-            return cls.from_dict(items)
-        except OptionError as error:
-            raise OptionError(f"{place}: {error}") from None
+        with understood(place, OptionError):
+            items = read_items(place)
+            try:
+                return cls.from_dict(items)
+            except OptionError as error:
+                raise OptionError(f"{place}: {error}") from None
 
     def as_dict(self) -> dict[str, Any]:
         """What is known as lists, text and numbers, which JSON can hold, without what is empty."""
@@ -177,16 +179,19 @@ class Knowledge:
         """Name every required edge that something else excludes, or a cycle of them."""
         prior = self.edge_prior or EdgePrior()
         certain, impossible = prior.edges_with(1.0), set(prior.edges_with(0.0))
-        forbidden, backward = set(self.forbidden), set(_backward_edges(self.tiers))
-        roots = set(self.roots)
+        forbidden, roots = set(self.forbidden), set(self.roots)
+        level = {name: number for number, tier in enumerate(self.tiers) for name in tier}
+
+        def is_backward(edge: Edge) -> bool:
+            return all(name in level for name in edge) and level[edge[0]] > level[edge[1]]
 
         def excluded(edge: Edge) -> bool:
-            return edge in forbidden or edge in backward or edge[1] in roots
+            return edge in forbidden or is_backward(edge) or edge[1] in roots
 
         required = self.required
         clashes = [
             ([e for e in required if e in forbidden], "{} both required and forbidden"),
-            ([e for e in required if e in backward], "{} required but against the tiers"),
+            ([e for e in required if is_backward(e)], "{} required but against the tiers"),
             ([e for e in required if e[1] in roots], "{} required but into a root"),
             ([e for e in required if e in impossible], "{} required but given probability 0"),
             ([e for e in certain if excluded(e)], "{} given probability 1 but excluded"),

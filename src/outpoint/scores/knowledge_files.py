@@ -17,6 +17,7 @@ from typing import Any
 
 from outpoint.data.textfile import find_separator
 from outpoint.errors import OptionError
+from outpoint.reading import read_text
 from outpoint.scores.edge_prior import ARROW, in_words
 from outpoint.writing import write_text
 
@@ -28,12 +29,12 @@ SUFFIXES = (".toml", ".csv")
 def read_items(path: Path) -> dict[str, Any]:
     """The items of a file by name, in the form the Python interface takes."""
     _check_suffix(path)
-    text = _read_text(path)
+    text = read_text(path, OptionError)
     if path.suffix.lower() == ".csv":
         return _from_rows(path, text)
     try:
         items = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # of the language, or a number that Python does not take
         raise OptionError(f"{path} is not valid TOML: {error}.") from None
     if isinstance(items.get("edge_prior"), str):
         items["edge_prior"] = _read_matrix(path.parent / items["edge_prior"])
@@ -50,15 +51,6 @@ def write_items(items: dict[str, Any], path: Path) -> None:
 def _check_suffix(path: Path) -> None:
     if path.suffix.lower() not in SUFFIXES:
         raise OptionError(f"{path} has no known format of knowledge: use {' or '.join(SUFFIXES)}.")
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise OptionError(f"cannot read {path}: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise OptionError(f"{path} is not UTF-8 text: save it as UTF-8.") from None
 
 
 def _cells(path: Path, text: str) -> tuple[list[tuple[int, list[str]]], bool]:
@@ -171,7 +163,7 @@ def _read_matrix(path: Path) -> Any:
     """A table [parent, child] with names in the first row, and perhaps in the first column."""
     import pandas as pd
 
-    rows, has_comma = _cells(path, _read_text(path))
+    rows, has_comma = _cells(path, read_text(path, OptionError))
     header, body = (rows[0][1], rows[1:]) if rows else ([], [])
     if len(header) == len(body) + 1:
         header = header[1:]
