@@ -34,6 +34,7 @@ RANK = {
     "options": 1.5,
     "data": 2,
     "scores": 3,
+    "models": 3.5,
     "tables": 4,
     "exact": 5,
     "mcmc": 5,

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs/math.md").read_text(encoding="utf-8")
 LINK = re.compile(r"docs/math\.md#([\w-]+)")
-PACKAGES = "data|exact|graphs|mcmc|parts|posterior|scores|search|tables"
+PACKAGES = "data|exact|graphs|mcmc|models|parts|posterior|scores|search|tables"
 
 
 def anchors() -> set[str]:

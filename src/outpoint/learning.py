@@ -18,6 +18,7 @@ from outpoint.errors import OptionError
 from outpoint.exact import is_quick, log_sum_of_dags, require_feasible, require_in_time, solve
 from outpoint.mcmc import SAMPLERS, Moves, check_method
 from outpoint.model import Model, prepare, read
+from outpoint.models import NetworkModel
 from outpoint.naming import named, option
 from outpoint.narrowing import Narrowed, narrow
 from outpoint.options import LEARN, Options, carried_out_by, options_of
@@ -100,6 +101,7 @@ def _make_run(
     if saved is not None and saved.posterior is not None:
         finished = saved.finished(info(), lambda dag: log_score_of(model.scorer, model.prior, dag))
         finished.is_scored = model.is_scored
+        finished.network_model = NetworkModel.from_score(model.score, dataset)
         if saved.run.summary.exists():
             return finished  # otherwise it died while its files were moved into place
     if method == "exact":
@@ -107,6 +109,7 @@ def _make_run(
     else:
         posterior = _sample(model, asked, run, info, report, clock)
     posterior.is_scored = model.is_scored
+    posterior.network_model = NetworkModel.from_score(model.score, dataset)
     if run is not None:
         command = asked.command
         text = command(posterior) if callable(command) else command

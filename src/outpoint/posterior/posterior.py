@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from outpoint.data import Dataset
+    from outpoint.models import NetworkModel
     from outpoint.posterior.effects import CausalEffects, GaussianModel
     from outpoint.posterior.reweighting import By, WeightedPosterior
 
@@ -53,8 +54,9 @@ class Posterior(SeriesAnswers):
 
     Tables are indexed [parent, child] by column names. ``info`` tells the origin of the result;
     ``candidates[v]`` are the nodes among which the parents of v were chosen, ``model`` what the
-    data say about the parameters of Gaussian DAGs; ``is_complete`` is false if a run was
-    interrupted. ``is_scored`` tells which families have a finite score; None if that was not kept.
+    data say about the parameters of Gaussian DAGs, ``network_model`` about those of any DAG, if
+    the score has such; ``is_complete`` is false if a run was interrupted. ``is_scored`` tells which
+    families have a finite score; None if that was not kept.
     ``log_prior_sum`` is the log of the prior weights of all DAGs that have a score, added up.
     """
 
@@ -62,6 +64,7 @@ class Posterior(SeriesAnswers):
     names: tuple[str, ...]
     candidates: NDArray[np.int32]
     model: GaussianModel | None = None
+    network_model: NetworkModel | None = None
     is_complete: bool = True
     is_scored: IsScored | None = None
     log_prior_sum: float | None = None

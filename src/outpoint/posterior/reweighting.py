@@ -108,6 +108,7 @@ class WeightedPosterior(Posterior):
         self.names = base.names
         self.candidates = base.candidates
         self.model = base.model
+        self.network_model = base.network_model
         self.is_complete = base.is_complete
         self.is_scored = base.is_scored
         self.reweighted_by = name

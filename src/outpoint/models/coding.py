@@ -1,0 +1,104 @@
+"""Between the columns of the data and those of the model.
+
+Data hold values of continuous variables in their units and level codes of categorical ones. A model
+takes continuous columns centred and scaled, if its score does. Level codes it takes as they are, or
+for the score of blocks as the contrasts of :mod:`outpoint.scores.blocks`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.arrays import Booleans, Floats
+from outpoint.data import Dataset
+from outpoint.data.dataset import Levels
+from outpoint.scores.blocks import contrasts
+from outpoint.scores.gaussian import scales_of
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """How values (row, variable) become columns (row, column).
+
+    A continuous variable becomes (value - ``shifts``) / ``scales``. ``codes[v]`` are the columns
+    (level, column) of a categorical variable's levels, NaN for levels without; None where its level
+    codes are the column. ``owner`` is the variable of each column.
+    """
+
+    names: tuple[str, ...]
+    levels: tuple[Levels | None, ...]
+    shifts: Floats
+    scales: Floats
+    codes: tuple[Floats | None, ...]
+    owner: NDArray[np.int64]
+
+    @classmethod
+    def from_data(cls, data: Dataset, *, standardize: bool, contrasted: bool) -> Coding:
+        """The coding that a score gives to a table."""
+        is_continuous = np.array([one is None for one in data.levels])
+        scaled = is_continuous & standardize
+        shifts = np.where(scaled, data.values.mean(axis=0), 0.0)
+        scales = np.where(scaled, scales_of(data), 1.0)
+        codes = tuple(
+            _level_codes(data.values[:, v], len(one)) if one is not None and contrasted else None
+            for v, one in enumerate(data.levels)
+        )
+        return cls.from_parts(data.names, data.levels, shifts, scales, codes)
+
+    @classmethod
+    def from_parts(
+        cls,
+        names: tuple[str, ...],
+        levels: tuple[Levels | None, ...],
+        shifts: Floats,
+        scales: Floats,
+        codes: tuple[Floats | None, ...],
+    ) -> Coding:
+        """A coding from everything but the owners of columns."""
+        sizes = [1 if own is None else own.shape[1] for own in codes]
+        owner = np.repeat(np.arange(len(names)), sizes)
+        return cls(names, levels, shifts, scales, codes, owner)
+
+    @property
+    def is_continuous(self) -> Booleans:
+        """Which variables are continuous."""
+        return np.array([one is None for one in self.levels])
+
+    def columns_of(self, variable: int) -> list[int]:
+        """The columns of a variable."""
+        return np.flatnonzero(self.owner == variable).tolist()
+
+    def encode(self, values: Floats) -> Floats:
+        """Columns of values; NaN where a value is, and for levels that have no code."""
+        parts = []
+        for v, own in enumerate(self.codes):
+            if own is None:
+                parts.append((values[:, [v]] - self.shifts[v]) / self.scales[v])
+            else:
+                known = ~np.isnan(values[:, v])
+                part = np.full((len(values), own.shape[1]), np.nan)
+                part[known] = own[values[known, v].astype(np.intp)]
+                parts.append(part)
+        return np.hstack(parts)
+
+    def decode(self, columns: Floats, variable: int) -> Floats:
+        """Values of a variable that has one column."""
+        place = int(np.searchsorted(self.owner, variable))
+        return np.asarray(columns[:, place] * self.scales[variable] + self.shifts[variable])
+
+    def log_units(self, known: Booleans) -> Floats:
+        """What log densities (row,) of columns gain in the units of the data, for known cells."""
+        logs = np.where(self.is_continuous, np.log(self.scales), 0.0)
+        return np.asarray(-(known * logs).sum(axis=1))
+
+
+def _level_codes(codes: Floats, n_levels: int) -> Floats:
+    """The centred contrasts of the observed levels, NaN for the others."""
+    observed, counts = np.unique(codes, return_counts=True)
+    own = contrasts(len(observed))
+    out = np.full((n_levels, own.shape[1]), np.nan)
+    out[observed.astype(np.intp)] = own - counts @ own / counts.sum()
+    return out

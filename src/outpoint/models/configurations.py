@@ -1,0 +1,70 @@
+"""Numbers for the joint states of some categorical variables, and which of them were observed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from outpoint.arrays import Floats, Integers
+from outpoint.errors import TooLargeError
+
+MOST_NUMBERED = 2**62
+"""Configurations that have numbers."""
+
+MOST_LISTED = 2**22
+"""Configurations whose parameters can be drawn all together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Configurations:
+    """The states of categorical ``parents``, numbered from 0; the last parent counts fastest.
+
+    ``sizes`` are the numbers of levels of the parents, ``observed`` the ascending numbers of the
+    states that occur in the data. Without parents there is one state.
+    """
+
+    parents: tuple[int, ...]
+    sizes: tuple[int, ...]
+    observed: NDArray[np.int64]
+
+    @property
+    def n_all(self) -> int:
+        """How many states there can be."""
+        return prod(self.sizes)
+
+    def number(self, columns: Floats) -> NDArray[np.int64]:
+        """The number of the state in every row of level codes (row, variable)."""
+        return number_states(columns, self.parents, self.sizes)
+
+    def places(self, numbers: NDArray[np.int64]) -> Integers:
+        """Where states stand among the observed; those never observed share the place behind."""
+        found = np.searchsorted(self.observed, numbers)
+        known = np.append(self.observed, -1)[found] == numbers
+        return np.where(known, found, len(self.observed))
+
+    def every(self) -> NDArray[np.int64]:
+        """The numbers of all states."""
+        if self.n_all > MOST_LISTED:
+            raise TooLargeError(
+                f"the parents of a variable have {self.n_all:,} joint levels, and the parameters "
+                f"of at most {MOST_LISTED:,} can be drawn: allow fewer parents, or join levels."
+            )
+        return np.arange(self.n_all, dtype=np.int64)
+
+
+def number_states(
+    columns: Floats, parents: tuple[int, ...], sizes: tuple[int, ...]
+) -> NDArray[np.int64]:
+    """The number of the joint state of ``parents`` in every row of level codes."""
+    if prod(sizes) > MOST_NUMBERED:
+        raise TooLargeError(
+            "the parents of a variable have more joint levels than can be numbered: allow fewer "
+            "parents, or join levels."
+        )
+    numbers = np.zeros(len(columns), dtype=np.int64)
+    for parent, size in zip(parents, sizes, strict=True):
+        numbers = numbers * size + columns[:, parent].astype(np.int64)
+    return numbers

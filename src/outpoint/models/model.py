@@ -1,0 +1,188 @@
+"""What data say about the parameters of any DAG, by the model whose marginal likelihood a score is.
+
+Parameters of different families are independent, before the data and after, so that everything is a
+product over families: posteriors (:mod:`outpoint.models.regression` and ``tables``), predictive
+densities p(x | G, D), draws of parameters. A family uses the rows in which its child was not set
+from outside. The scores bge, bdeu, blocks and conditional-gaussian have such a model; bic and
+scores of one's own have none.
+
+Formulas: docs/math.md#parameters-and-predictive-densities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from outpoint.arrays import Booleans, Floats
+from outpoint.data import Dataset
+from outpoint.errors import OptionError
+from outpoint.graphs import Dag
+from outpoint.models.coding import Coding
+from outpoint.models.configurations import Configurations
+from outpoint.models.network import Network, order_of
+from outpoint.models.regression import NormalPrior, Regression
+from outpoint.models.statistics import ColumnMoments, RowStatistics, Statistics
+from outpoint.models.tables import Table
+from outpoint.scores import BDeu, BGe, LocalScore
+from outpoint.scores.blocks import Blocks
+from outpoint.scores.conditional_gaussian import ConditionalGaussian
+from outpoint.scores.gaussian import NormalWishart
+
+NEEDS_MODEL = (
+    "parameters and predictions need a score with a model of the data: bge, bdeu, blocks or "
+    "conditional-gaussian; bic and scores of one's own have none."
+)
+
+Family = tuple[Regression | Table, ...]
+"""The posterior of a variable's parameters: one part for each column that it owns."""
+
+Graph = Dag | Booleans
+"""A DAG over the variables of a model, or its matrix [parent, child]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """The settings of a score that decide its posteriors."""
+
+    normal: NormalPrior | None
+    sample_size: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkModel:
+    """The conjugate posterior of the parameters of every family.
+
+    ``given`` variables, the earlier values of a time series, have no distribution of their own.
+    """
+
+    coding: Coding
+    prior: Prior
+    statistics: Statistics
+    given: Booleans
+    _families: dict[tuple[int, tuple[int, ...]], Family] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_score(cls, score: LocalScore, data: Dataset) -> NetworkModel | None:
+        """The model behind a score, or None if it has none."""
+        if not isinstance(score, BGe | BDeu | Blocks | ConditionalGaussian):
+            return None
+        coding = Coding.from_data(
+            data,
+            standardize=isinstance(score, NormalWishart) and score.standardize,
+            contrasted=isinstance(score, Blocks),
+        )
+        given = np.zeros(data.n_nodes, dtype=np.bool_)
+        if data.slices is not None:
+            given = np.isin(data.names, data.slices.given(data.names))
+        source = ColumnMoments if isinstance(score, BGe | Blocks) else RowStatistics
+        return cls(coding, _prior_of(score, coding), source.from_data(data, coding), given)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the variables."""
+        return self.coding.names
+
+    def family(self, child: int, parents: tuple[int, ...]) -> Family:
+        """The posterior of a variable's parameters given its parents, ascending."""
+        key = child, parents
+        if key not in self._families:
+            self._families[key] = self._make(child, parents)
+        return self._families[key]
+
+    def families(self, dag: Graph) -> list[Family]:
+        """The posteriors of all variables' parameters; nothing for given ones."""
+        adjacency = self.adjacency(dag)
+        return [
+            () if self.given[v] else self.family(v, tuple(np.flatnonzero(adjacency[:, v]).tolist()))
+            for v in range(len(self.names))
+        ]
+
+    def adjacency(self, dag: Graph) -> Booleans:
+        """The matrix of a DAG, over the variables in the order of the model."""
+        if isinstance(dag, Dag):
+            return dag.reorder(self.names).adjacency
+        return np.asarray(dag, dtype=np.bool_)
+
+    def sample_parameters(self, dag: Graph, rng: np.random.Generator) -> Network:
+        """A network with parameters drawn from their posterior."""
+        drawn = tuple(tuple(part.draw(rng) for part in family) for family in self.families(dag))
+        return Network(self.coding, order_of(self.adjacency(dag)), drawn)
+
+    def log_predictive(self, dag: Graph, values: Floats) -> Floats:
+        """Log predictive densities, in the units of the data, of rows of known values.
+
+        Values (row, variable) are those of a data set, parameters are integrated out. Given
+        variables are conditioned on.
+        """
+        columns = self.coding.encode(values)
+        total = self.coding.log_units(np.broadcast_to(~self.given, values.shape))
+        for family in self.families(dag):
+            for part in family:
+                total = total + part.log_predictive(columns)
+        return total
+
+    def _make(self, child: int, parents: tuple[int, ...]) -> Family:
+        coding = self.coding
+        if coding.codes[child] is None and coding.levels[child] is not None:
+            return (self._table(child, parents),)
+        inner: list[int] = []
+        outer = []
+        for parent in parents:
+            if coding.codes[parent] is None and coding.levels[parent] is not None:
+                outer.append(parent)
+            else:
+                inner += coding.columns_of(parent)
+        states = self._states(tuple(outer))
+        own = coding.columns_of(child)
+        columns = (*inner, *own)
+        observed, moments = self.statistics.moments(child, columns, states)
+        states = Configurations(states.parents, states.sizes, observed)
+        assert self.prior.normal is not None
+        return tuple(
+            Regression.from_moments(
+                column,
+                columns[: len(inner) + i],
+                states,
+                moments.of(list(range(len(inner) + i + 1))),
+                self.prior.normal,
+            )
+            for i, column in enumerate(own)
+        )
+
+    def _table(self, child: int, parents: tuple[int, ...]) -> Table:
+        states = self._states(parents)
+        if len(states.parents) != len(parents):
+            raise OptionError(NO_SUCH_EDGE)
+        observed, counts = self.statistics.counts(child, states)
+        states = Configurations(states.parents, states.sizes, observed)
+        assert self.prior.sample_size is not None
+        n_cells = float(states.n_all) * counts.shape[1]
+        return Table(child, states, counts, self.prior.sample_size / n_cells)
+
+    def _states(self, parents: tuple[int, ...]) -> Configurations:
+        """The states of categorical parents, none of them observed so far."""
+        levels = [self.coding.levels[parent] for parent in parents]
+        if any(one is None for one in levels):
+            raise OptionError(NO_SUCH_EDGE)
+        sizes = tuple(len(one or ()) for one in levels)
+        return Configurations(parents, sizes, np.zeros(0, dtype=np.int64))
+
+
+NO_SUCH_EDGE = (
+    "the DAG has an edge from a continuous to a categorical variable, which the score excludes."
+)
+
+
+def _prior_of(score: Any, coding: Coding) -> Prior:
+    normal = None
+    if isinstance(score, NormalWishart):
+        is_gaussian = [
+            coding.levels[v] is None or coding.codes[v] is not None for v in coding.owner
+        ]
+        n_columns = int(np.sum(is_gaussian))
+        freedom = score.freedom(n_columns) - n_columns
+        normal = NormalPrior(float(score.alpha_mu), freedom, score.scale(n_columns))
+    return Prior(normal, getattr(score, "equivalent_sample_size", None))

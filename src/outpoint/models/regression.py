@@ -1,0 +1,192 @@
+"""Linear regressions: the normal inverse gamma posterior of a Gaussian column given its parents.
+
+The normal-Wishart prior of BGe with N observations of mean x has the posterior mean
+mu = N x / (alpha_mu + N), of weight k = alpha_mu + N, and the matrix R of ``scores.gaussian``. For
+a column v with l parent columns P, with nu = alpha_w - m + l + 1 + N for m columns in all,
+
+    sigma²           ~  inverse gamma(nu / 2, R[v|P] / 2),
+    b | sigma²       ~  normal(R[P,P]^-1 R[P,v], sigma² R[P,P]^-1),
+    level | sigma²   ~  normal(mu_v, sigma² / k),
+
+in the regression x_v = level + b'(x_P - mu_P) + error, the level and b being independent given
+sigma². A new x_v is Student t with nu degrees of freedom, location mu_v + b'(x_P - mu_P) and
+
+    spread² = R[v|P] / nu (1 + 1/k + (x_P - mu_P)' R[P,P]^-1 (x_P - mu_P)).
+
+There is one regression for every state of the categorical parents, if there are any.
+
+Formulas: docs/math.md#parameters-and-predictive-densities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log, pi
+from typing import NamedTuple
+
+import numpy as np
+
+from outpoint.arrays import Floats
+from outpoint.models.configurations import Configurations
+
+
+class NormalPrior(NamedTuple):
+    """The normal-Wishart prior: weight of the mean, alpha_w - m for m columns, diagonal of T0."""
+
+    alpha_mu: float
+    freedom: float
+    t: float
+
+
+class Moments(NamedTuple):
+    """Rows, means and sums of squares of some columns in every observed state of other columns."""
+
+    n_rows: Floats
+    means: Floats
+    scatter: Floats
+
+    def of(self, columns: list[int]) -> Moments:
+        """Those of some of the columns."""
+        chosen = self.scatter[:, columns][:, :, columns]
+        return Moments(self.n_rows, self.means[:, columns], chosen)
+
+    def with_nothing(self) -> Moments:
+        """The same with a further state that was never observed."""
+        n_columns = self.means.shape[1]
+        return Moments(
+            np.append(self.n_rows, 0.0),
+            np.vstack([self.means, np.zeros((1, n_columns))]),
+            np.concatenate([self.scatter, np.zeros((1, n_columns, n_columns))]),
+        )
+
+
+class DrawnRegression(NamedTuple):
+    """Intercepts (state,), slopes (state, parent) and variances (state,) of a Gaussian column."""
+
+    child: int
+    parents: tuple[int, ...]
+    states: Configurations
+    intercepts: Floats
+    slopes: Floats
+    variances: Floats
+
+    def locations(self, columns: Floats) -> tuple[Floats, Floats]:
+        """Mean and variance of the column given every row's parents."""
+        place = self.states.number(columns)
+        inner = np.einsum("rp,rp->r", self.slopes[place], columns[:, list(self.parents)])
+        return self.intercepts[place] + inner, self.variances[place]
+
+    def log_density(self, columns: Floats) -> Floats:
+        """The log density of the column given its parents, in every row."""
+        mean, variance = self.locations(columns)
+        gap = columns[:, self.child] - mean
+        return np.asarray(-0.5 * (np.log(2 * pi * variance) + gap**2 / variance))
+
+    def fill(self, columns: Floats, rng: np.random.Generator) -> None:
+        """Draw the column, given those of its parents."""
+        mean, variance = self.locations(columns)
+        columns[:, self.child] = mean + np.sqrt(variance) * rng.standard_normal(len(columns))
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """The posterior of one Gaussian column given Gaussian ``parents``, for every state of others.
+
+    Arrays have the observed states first; if there can be others, the prior of such stands last.
+    ``centres`` (state, parent) and ``levels`` (state,) are the posterior means of the columns,
+    ``weights`` their weight; ``slopes`` the means of b; ``roots`` upper triangular with root' root
+    = R[P,P]; ``residuals`` is R[v|P] and ``freedoms`` nu.
+    """
+
+    child: int
+    parents: tuple[int, ...]
+    states: Configurations
+    centres: Floats
+    levels: Floats
+    weights: Floats
+    slopes: Floats
+    roots: Floats
+    residuals: Floats
+    freedoms: Floats
+
+    @classmethod
+    def from_moments(
+        cls,
+        child: int,
+        parents: tuple[int, ...],
+        states: Configurations,
+        moments: Moments,
+        prior: NormalPrior,
+    ) -> Regression:
+        """The posterior from moments of the parents and then the child."""
+        if states.parents or not len(states.observed):
+            moments = moments.with_nothing()
+        weights = prior.alpha_mu + moments.n_rows
+        means = moments.means * (moments.n_rows / weights)[:, None]
+        shifts = moments.means * np.sqrt(prior.alpha_mu * moments.n_rows / weights)[:, None]
+        size = len(parents)
+        factor = factor_of(moments.scatter + prior.t * np.eye(size + 1), shifts)
+        roots, last = factor[:, :size, :size], factor[:, :size, size:]
+        return cls(
+            child,
+            parents,
+            states,
+            means[:, :size],
+            means[:, size],
+            weights,
+            np.asarray(np.linalg.solve(roots, last)[:, :, 0], dtype=np.float64),
+            roots,
+            factor[:, size, size] ** 2,
+            prior.freedom + size + 1.0 + moments.n_rows,
+        )
+
+    def student(self, columns: Floats) -> tuple[Floats, Floats, Floats]:
+        """Location, spread and degrees of freedom of the predictive law, given every row."""
+        place = self.states.places(self.states.number(columns))
+        gaps = columns[:, list(self.parents)] - self.centres[place]
+        location = self.levels[place] + np.einsum("rp,rp->r", self.slopes[place], gaps)
+        leverage = 1.0 + 1.0 / self.weights[place]
+        for own in np.unique(place) if self.parents else ():
+            rows = place == own
+            solved = np.linalg.solve(self.roots[own].T, gaps[rows].T)
+            leverage[rows] += np.einsum("pr,pr->r", solved, solved)
+        freedom = self.freedoms[place]
+        return location, np.sqrt(self.residuals[place] / freedom * leverage), freedom
+
+    def log_predictive(self, columns: Floats) -> Floats:
+        """The log predictive density of the column in every row."""
+        location, spread, freedom = self.student(columns)
+        return log_student((columns[:, self.child] - location) / spread, freedom) - np.log(spread)
+
+    def draw(self, rng: np.random.Generator) -> DrawnRegression:
+        """Parameters in all states, drawn from the posterior."""
+        place = self.states.places(self.states.every())
+        gammas = 2.0 * rng.standard_gamma(self.freedoms[place] / 2.0)
+        variances = self.residuals[place] / gammas
+        noise = rng.standard_normal((*self.slopes[place].shape, 1))
+        noise *= np.sqrt(variances)[:, None, None]
+        slopes = self.slopes[place] + np.linalg.solve(self.roots[place], noise)[:, :, 0]
+        levels = self.levels[place] + rng.standard_normal(len(place)) * np.sqrt(
+            variances / self.weights[place]
+        )
+        intercepts = levels - np.einsum("sp,sp->s", slopes, self.centres[place])
+        return DrawnRegression(self.child, self.parents, self.states, intercepts, slopes, variances)
+
+
+def log_student(standardized: Floats, freedom: Floats) -> Floats:
+    """Log density of Student's t."""
+    from scipy.special import gammaln
+
+    constant = gammaln((freedom + 1) / 2) - gammaln(freedom / 2) - 0.5 * (log(pi) + np.log(freedom))
+    return np.asarray(constant - (freedom + 1) / 2 * np.log1p(standardized**2 / freedom))
+
+
+def factor_of(scatter: Floats, shift: Floats) -> Floats:
+    """Upper triangular F with F'F = scatter + shift shift' (..., column, column), not formed."""
+    scales = np.sqrt(np.diagonal(scatter, axis1=-2, axis2=-1))
+    values, vectors = np.linalg.eigh(scatter / (scales[..., :, None] * scales[..., None, :]))
+    least = scatter.shape[-1] * np.finfo(np.float64).eps
+    roots = np.sqrt(np.maximum(values, least))[..., :, None]
+    roots = roots * np.swapaxes(vectors, -1, -2) * scales[..., None, :]
+    stacked = np.concatenate([roots, shift[..., None, :]], axis=-2)
+    return np.asarray(np.linalg.qr(stacked, mode="r"), dtype=np.float64)
