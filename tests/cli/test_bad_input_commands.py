@@ -206,6 +206,8 @@ BAD_WORDS = {
     "adjustment-sets run a zz": "'zz' is not one of the variables",
     "adjustment-sets run a a": "both the cause and the effect",
     "adjustment-sets run a b -n 0": "from 1, not 0",
+    # next-experiment
+    "next-experiment run --target a->zz": "there is no variable 'zz'",
     # report
     "report run --out no/x.html": "there is no directory no",
     "report run --out folder.dot": "is a directory",

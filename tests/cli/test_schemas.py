@@ -27,6 +27,7 @@ SCHEMAS = [
     "effects",
     "probability",
     "adjustment_sets",
+    "next_experiment",
 ]
 
 

@@ -22,6 +22,7 @@ from outpoint.cli.export import export
 from outpoint.cli.interruption import Interrupted, without_complaints
 from outpoint.cli.learn import learn
 from outpoint.cli.map import map_command
+from outpoint.cli.next_experiment import next_experiment
 from outpoint.cli.probability import probability
 from outpoint.cli.report import report
 from outpoint.cli.reproduce import reproduce
@@ -47,6 +48,7 @@ app = typer.Typer(
 app.command()(learn)
 app.command("map")(map_command)
 app.command("adjustment-sets")(adjustment_sets)
+app.command("next-experiment")(next_experiment)
 for command in (
     report,
     probability,

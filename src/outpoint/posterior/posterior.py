@@ -277,6 +277,27 @@ class Posterior(SeriesAnswers):
         nodes = self._node(cause), self._node(effect)
         return rank_adjustment_sets(self._graphs(), self.names, *nodes, checked_count(n, "n", 1))
 
+    def next_experiment(
+        self, target: Feature | FeatureFunction | str | None = None
+    ) -> pd.DataFrame:
+        """For every variable, how much an ideal experiment that sets it is expected to tell.
+
+        Observations, however many, cannot tell DAGs of one equivalence class apart; setting a
+        variable shows the directions of its edges. ``before`` is the uncertainty that no
+        observation removes, ``after`` what is expected to be left of it after the experiment, both
+        in bits: the entropy of the DAG given its class or, with a ``target``, that of a feature as
+        :meth:`probability` takes it. ``removed`` is the share of it that goes; the table begins
+        with the most useful experiment. Entropies are those of the DAGs drawn.
+        """
+        from outpoint.posterior.next_experiment import rank_experiments
+
+        graphs = self._graphs()
+        labels = None
+        if target is not None:
+            values = evaluate(self._parse(target), graphs, self.names)
+            labels = np.unique(values, return_inverse=True)[1]
+        return rank_experiments(graphs, self.names, self._separated, labels=labels)
+
     def reweighted(self, by: By) -> WeightedPosterior:
         """Another posterior from the same draws, by importance weights.
 

@@ -1,4 +1,4 @@
-"""``outpoint probability`` and ``outpoint adjustment-sets``: what Python answers."""
+"""Commands that ask a run about structures: what Python answers, on screen and as JSON."""
 
 import outpoint as op
 from tests.cli.conftest import Run, Runs, check_schema, strict_json
@@ -37,3 +37,19 @@ def test_adjustment_sets(run: Run, runs: Runs) -> None:
     assert shown.startswith("adjustment sets for the effect of a on d\n")
     assert "no set is valid where d -> a: probability " in shown
     assert run(*words, "-q").out == ""
+
+
+def test_next_experiment(run: Run, runs: Runs) -> None:
+    posterior = op.load(runs.exact)
+    for words, target in (([], None), (["--target", "a -> b"], "a -> b")):
+        expected = posterior.next_experiment(target)
+        command = ["next-experiment", str(runs.exact), *words]
+        found = strict_json(run(*command, "--json").out)
+        check_schema(found, "next_experiment")
+        assert found["target"] == target
+        for name in ("variable", "removed", "before", "after"):
+            assert [row[name] for row in found["experiments"]] == expected[name].tolist()
+        shown = run(*command).out
+        assert shown.startswith(f"experiments that tell most about {target or 'the DAG'}\n")
+        assert "bits, which no further observations can tell" in shown
+        assert run(*command, "-q").out == ""
