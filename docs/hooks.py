@@ -31,7 +31,8 @@ COMMAND_LINE = """# Command line
 
 Everything `outpoint COMMAND --help` says. Results go to standard output, progress and complaints to
 standard error. The exit code is 0 if all went well, 2 for bad input (one sentence says what is
-wrong), 130 after an interruption, and 1 for a fault of outpoint itself.
+wrong), 3 if the work is done but standard output could not be written (it is full, closed, or
+nobody reads it), 130 after an interruption, and 1 for a fault of outpoint itself.
 """
 
 ROLE = re.compile(r":(?:class|func|meth|mod|exc):`~?([\w.]+)`")

@@ -21,6 +21,7 @@ RANK = {
     "notebook": 0,
     "registry": 0,
     "signals": 0,
+    "variables": 0,
     "progress": 0.1,
     "whole_numbers": 0.1,
     "reading": 0.1,

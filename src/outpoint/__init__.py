@@ -7,6 +7,8 @@ are imported when first used, so that importing the package does no work.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from outpoint import variables as _variables  # noqa: F401 (before anything imports Numba)
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:

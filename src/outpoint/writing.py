@@ -9,6 +9,16 @@ from pathlib import Path
 from outpoint.errors import OptionError, OutpointError
 
 
+def absolute(path: str | Path, kind: type[OutpointError] = OptionError) -> Path:
+    """A path that stays the same wherever the process goes."""
+    try:
+        return Path(path).absolute()
+    except FileNotFoundError:
+        raise kind(
+            f"there is no place for {path}, as the working directory is gone: go to another one."
+        ) from None
+
+
 @contextmanager
 def replaced(path: Path, kind: type[OutpointError] = OptionError) -> Iterator[Path]:
     """A place to write what then becomes ``path``; a failure is an error of this ``kind``.

@@ -1,7 +1,8 @@
 """The command line: one file per command, each of which parses, calls and prints.
 
-Exit codes: 0 done; 2 bad input, with one sentence on standard error; 130 interrupted; 1 anything
-unforeseen, a fault of outpoint and not of the input.
+Exit codes: 0 done; 2 bad input, with one sentence on standard error; 3 done, but standard output
+could not be written; 130 interrupted; 1 anything unforeseen, a fault of outpoint and not of the
+input.
 """
 
 import errno
@@ -28,13 +29,20 @@ from outpoint.cli.report import report
 from outpoint.cli.reproduce import reproduce
 from outpoint.cli.score import score
 from outpoint.cli.simulate import simulate
-from outpoint.cli.streams import forgiving_stderr
+from outpoint.cli.streams import (
+    ClosedStream,
+    discard_output,
+    forgiving_stderr,
+    is_of_output,
+)
 from outpoint.cli.text import printable
 from outpoint.errors import OutpointError
 from outpoint.naming import command_line
 from outpoint.signals import treat_as_interruption
+from outpoint.variables import ignored
 
 INTERRUPTED = 130
+UNPRINTED = 3
 
 # typer has no public name for the base of the errors its option parser raises.
 UsageError = cast(type[Exception], typer.BadParameter.__base__)
@@ -93,8 +101,11 @@ def _command() -> Any:
 
 
 def _run() -> None:
+    sys.stdout = sys.stdout or ClosedStream()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # names the terminal cannot show
+    if ignored:
+        print(f"outpoint: {printable(ignored)}", file=sys.stderr)
     treat_as_interruption()
     try:
         code = _command()(sys.argv[1:] or ["--help"], prog_name="outpoint", standalone_mode=False)
@@ -113,13 +124,21 @@ def _run() -> None:
     except MemoryError:
         _fail("out of memory: use fewer variables, fewer observations or a lower --max-parents.", 2)
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in (errno.EPIPE, errno.EIO):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads it
-            sys.exit(1)
+        if is_of_output(error):
+            _fail_to_print(cast(OSError, error))
         if os.environ.get("OUTPOINT_TRACEBACK"):
             raise
         what = f"{type(error).__name__}: {error}".strip()
         _fail(f"unexpected failure ({what}); set OUTPOINT_TRACEBACK=1 for details.", 1)
+
+
+def _fail_to_print(error: OSError) -> None:
+    """End a command whose work is done; a reader that has seen enough needs no explanation."""
+    discard_output()
+    if error.errno in (errno.EPIPE, errno.EIO):
+        sys.exit(UNPRINTED)
+    reason = os.strerror(error.errno or errno.EIO)
+    _fail(f"cannot write to standard output: {reason}; everything else is done.", UNPRINTED)
 
 
 def _usage_message(error: Any) -> str:

@@ -1,9 +1,13 @@
-"""Standard error that nobody reads any more must not end a run.
+"""Standard streams that are closed, full or gone.
 
-A terminal that was closed, or a ``tee`` that has died, makes every write fail. From the first
-failure on, what is written goes nowhere.
+Standard error that nobody reads any more must not end a run: a terminal that was closed, or a
+``tee`` that has died, makes every write fail. From the first failure on, what is written goes
+nowhere. What cannot be written to standard output is missed, so it is an error, but one that tells
+a command that has failed from one that has done its work.
 """
 
+import errno
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -41,6 +45,31 @@ class ForgivingStream:
     def __getattr__(self, name: str) -> Any:
         """Everything else is that of the stream."""
         return getattr(self._stream, name)
+
+
+class ClosedStream(io.TextIOBase):
+    """A text stream to which nothing can be written."""
+
+    encoding = "utf-8"
+    errors = "backslashreplace"
+
+    def write(self, text: str) -> int:
+        """Fail as a closed file does."""
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+
+def is_of_output(error: Exception) -> bool:
+    """Whether an error is one of a stream; those of files, which have names, are told elsewhere."""
+    return isinstance(error, OSError) and error.filename is None and error.errno in _OF_STREAMS
+
+
+def discard_output() -> None:
+    """Let what is still held back for standard output go nowhere."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+_OF_STREAMS = (errno.EPIPE, errno.EIO, errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager

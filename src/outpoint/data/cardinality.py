@@ -21,7 +21,7 @@ _MIN_ROWS = 2
 
 def may_be_cardinalities(cells: Sequence[str]) -> bool:
     """Whether a first row of texts can be cardinalities at all: whole numbers from 2 on."""
-    return all(cell.strip().isdecimal() and int(cell) >= 2 for cell in cells)
+    return all(cell.strip().isdecimal() and float(cell) >= 2 for cell in cells)
 
 
 def has_cardinality_row(columns: Sequence[Column]) -> bool:

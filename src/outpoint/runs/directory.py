@@ -33,6 +33,7 @@ from pathlib import Path
 
 from outpoint.errors import CheckpointError, OptionError
 from outpoint.naming import named, option
+from outpoint.writing import absolute
 
 POSTERIOR, EDGES, BEST_DAG = "posterior.nc", "edges.csv", "map.dot"
 REPORT, SUMMARY = "report.html", "summary.json"
@@ -56,7 +57,7 @@ class RunDirectory:
 
     def __init__(self, path: str | Path) -> None:
         self._given = str(path)
-        self.path = Path(path).absolute()  # wherever the user goes meanwhile
+        self.path = absolute(path, CheckpointError)  # wherever the user goes meanwhile
 
     def __str__(self) -> str:
         """The path, as the user gave it."""
