@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from outpoint.report.consensus import count_features
+from outpoint.report.payload import count_features
 from tests.browser.conftest import missing
 from tests.grids import first
 from tests.report.posteriors import HOSTILE, exact, fabricated, sampled

@@ -15,10 +15,9 @@ import outpoint as op
 from outpoint.amounts import write_number
 from outpoint.report import render_report
 from outpoint.report.answers import list_dags, list_effects
-from outpoint.report.consensus import count_features
 from outpoint.report.facts import list_grounds, list_settings
 from outpoint.report.figures import draw_heatmap
-from outpoint.report.payload import MOST_ROWS, build_payload, to_json
+from outpoint.report.payload import MOST_ROWS, build_payload, count_features, to_json
 from tests.figures import leave_out_figures
 from tests.grids import first
 from tests.report.posteriors import HOSTILE, Fabricated, exact, fabricated, sampled

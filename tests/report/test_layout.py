@@ -7,16 +7,17 @@ from hypothesis import strategies as st
 
 import outpoint as op
 from outpoint.posterior.exact import FEATURE_DRAWS, ExactPosterior
-from outpoint.report.consensus import build_consensus, count_features
 from outpoint.report.layout import (
     BEST_WIDTH,
     NODE_HEIGHT,
+    Router,
     assign_layers,
     clip_label,
     compute_layout,
     node_labels,
+    orient_pairs,
 )
-from outpoint.report.routes import Router
+from outpoint.report.payload import count_features
 from tests.grids import first
 from tests.report.posteriors import exact, fabricated
 
@@ -116,28 +117,28 @@ def test_names_are_whole_where_there_is_room(n: int) -> None:
     assert {len(label) for label in node_labels(names * 10)} == {16}
 
 
-# Consensus
+# Which way pairs point in the drawing
 
 
-def test_consensus_takes_the_more_probable_direction():
+def test_pairs_point_the_more_probable_way():
     edges = np.array([[0, 0.6, 0.1], [0.3, 0, 0.9], [0.05, 0.1, 0]])
     expected = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
-    np.testing.assert_array_equal(build_consensus(edges), expected)
-    assert build_consensus(edges, at_least=0.1)[0, 2]
+    np.testing.assert_array_equal(orient_pairs(edges), expected)
+    assert orient_pairs(edges, at_least=0.1)[0, 2]
 
 
-def test_consensus_turns_what_would_close_a_cycle():
+def test_a_pair_is_turned_if_it_would_close_a_cycle():
     edges = np.zeros((3, 3))
     edges[0, 1], edges[1, 2], edges[2, 0] = 0.9, 0.8, 0.7
-    np.testing.assert_array_equal(build_consensus(edges), [[0, 1, 1], [0, 0, 1], [0, 0, 0]])
+    np.testing.assert_array_equal(orient_pairs(edges), [[0, 1, 1], [0, 0, 1], [0, 0, 0]])
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(2, 12), st.integers(0, 10**6))
-def test_consensus_is_a_dag_with_all_strong_pairs(n, seed):
+def test_pairs_make_a_dag_with_all_strong_pairs(n, seed):
     edges = np.random.default_rng(seed).random((n, n)) / 2
     np.fill_diagonal(edges, 0.0)
-    kept = build_consensus(edges)
+    kept = orient_pairs(edges)
     op.Dag.from_adjacency(kept)  # refuses cycles
     np.testing.assert_array_equal(kept | kept.T, edges + edges.T >= 0.3)
 

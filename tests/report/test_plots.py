@@ -14,7 +14,7 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 
 import outpoint as op
 from outpoint.posterior import ExactPosterior
-from outpoint.report.consensus import count_features
+from outpoint.report.payload import count_features
 from outpoint.report.plots.autocorrelation import autocorrelate
 from outpoint.report.plots.best_scores import smooth
 from tests.grids import covering, first

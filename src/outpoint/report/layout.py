@@ -6,6 +6,9 @@ place of its own there, a *bend*, unless the graph is too dense. Sweeps up and d
 by the mean position of the neighbours (barycentre), and the order with the fewest crossings is
 kept. Finally each layer is placed near its neighbours with the room that every label needs. Nodes
 without edges follow in rows below. Units are those of the page: a letter is about 7 wide.
+
+`orient_pairs` makes the DAG that is arranged of the edge probabilities of a posterior, and `Router`
+draws the curves between its nodes.
 """
 
 from bisect import bisect_right
@@ -15,8 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from outpoint.arrays import Booleans, Floats, Integers
+from outpoint.graphs.layers import compute_parent_masks, peel_layers
 
 Rows = list[list[int]]
+Edge = tuple[int, int]
 
 LETTER = 7.2
 PADDING = 22.0
@@ -44,6 +49,30 @@ MOST_STRETCH = 3.0
 
 
 NODE_HEIGHT = 30.0
+MARGIN = 10.0
+"""How close to the corners of a node an edge may end."""
+
+
+def orient_pairs(edges: Floats, at_least: float = 0.3) -> Booleans:
+    """Adjacency of a DAG with every pair whose connection has at least this probability.
+
+    It only decides where nodes are drawn. Each pair points the more probable way, or the other way
+    if that would close a cycle with more probable edges; the consensus DAG of a posterior
+    (`posterior.consensus`) leaves such edges out.
+    """
+    n = len(edges)
+    kept = np.zeros((n, n), dtype=np.bool_)
+    reaches = np.eye(n, dtype=np.bool_)  # [u, v]: a path leads from u to v
+    parents, children = np.nonzero(np.triu(edges + edges.T, 1) >= max(at_least, 1e-12))
+    turned = edges[children, parents] > edges[parents, children]
+    parents, children = np.where(turned, (children, parents), (parents, children))
+    for i in np.argsort(-edges[parents, children], kind="stable"):
+        u, v = parents[i], children[i]
+        if reaches[v, u]:
+            u, v = v, u
+        kept[u, v] = True
+        reaches |= np.outer(reaches[:, u], reaches[v])
+    return kept
 
 
 @dataclass(frozen=True)
@@ -55,7 +84,7 @@ class Layout:
 
     positions: Floats
     widths: Floats
-    bends: dict[tuple[int, int], Floats]
+    bends: dict[Edge, Floats]
     stretch: float
 
     @property
@@ -90,7 +119,7 @@ class _Arrangement:
     x: Floats
     y: Floats
     room: Floats
-    chains: dict[tuple[int, int], list[int]]
+    chains: dict[Edge, list[int]]
 
 
 def compute_layout(adjacency: Booleans, labels: list[str]) -> Layout:
@@ -148,7 +177,7 @@ def assign_layers(adjacency: Booleans, connected: Booleans, most: int) -> Intege
     """
     n = len(adjacency)
     below = np.zeros(n, dtype=np.intp)
-    order = topological_order(adjacency)
+    order = [v for layer in peel_layers(compute_parent_masks(adjacency)) for v in layer]
     for v in reversed(order):
         below[v] = (1 + below[adjacency[v]]).max(initial=0)
     layers = np.zeros(n, dtype=np.intp)
@@ -183,17 +212,9 @@ def _sink_roots(adjacency: Booleans, layers: Integers, filled: dict[int, int], m
             layers[v] = wanted
 
 
-def topological_order(adjacency: Booleans) -> list[int]:
-    """The nodes of a DAG, parents first, otherwise in their own order."""
-    import networkx as nx
-
-    graph = nx.from_numpy_array(adjacency, create_using=nx.DiGraph)
-    return list(nx.lexicographical_topological_sort(graph))
-
-
 def _with_bends(
     adjacency: Booleans, layers: Integers, connected: Booleans
-) -> tuple[Rows, list[list[int]], dict[tuple[int, int], list[int]]]:
+) -> tuple[Rows, list[list[int]], dict[Edge, list[int]]]:
     """Rows of nodes and bends, the neighbours of each in the row above, and each edge's bends."""
     n = len(adjacency)
     depth = int(layers[connected].max(initial=-1)) + 1
@@ -201,7 +222,7 @@ def _with_bends(
     for v in np.flatnonzero(connected).tolist():
         rows[layers[v]].append(v)
     up: list[list[int]] = [[] for _ in range(n)]
-    chains: dict[tuple[int, int], list[int]] = {}
+    chains: dict[Edge, list[int]] = {}
     edges = np.argwhere(adjacency)
     spans = layers[edges[:, 1]] - layers[edges[:, 0]] - 1
     shortest_first = np.argsort(spans, kind="stable")
@@ -309,3 +330,72 @@ def _place_alone(
         x[v] = left + widths[v] / 2
         y[v] = ROW_HEIGHT * (depth + 0.5)
         left += widths[v] + GAP
+
+
+class Router:
+    """Routes in one layout; the edges it was laid out for have ends of their own.
+
+    A route is a chain of cubic Bézier curves, an array (3 k + 1, 2) of end and control points that
+    leads from the lower side of the upper node to the upper side of the lower one. It starts and
+    ends vertically, so that an arrow head at either end points straight at the node.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._lower = self._ports(0)
+        self._upper = self._ports(1)
+
+    def route(self, first: int, second: int) -> tuple[Edge, Floats]:
+        """The pair as (upper, lower) and the curve that connects them."""
+        y = self._layout.positions[:, 1]
+        if y[first] == y[second]:
+            return (first, second), self._arc(first, second)
+        upper, lower = (first, second) if y[first] < y[second] else (second, first)
+        bends = self._layout.bends.get((upper, lower), np.zeros((0, 2)))
+        start = self._end(upper, lower, self._lower, NODE_HEIGHT / 2)
+        stop = self._end(lower, upper, self._upper, -NODE_HEIGHT / 2)
+        return (upper, lower), _smooth(np.vstack([start, bends, stop]))
+
+    def _end(self, node: int, other: int, ports: dict[Edge, float], dy: float) -> Floats:
+        """Where the connection with ``other`` meets ``node``."""
+        positions = self._layout.positions
+        room = max(0.0, self._layout.widths[node] / 2 - MARGIN)
+        towards = float(np.clip((positions[other, 0] - positions[node, 0]) / 4, -room, room))
+        return positions[node] + [ports.get((node, other), towards), dy]
+
+    def _ports(self, side: int) -> dict[Edge, float]:
+        """Offsets of the ends of edges along the lower (0) or upper (1) side of their nodes."""
+        positions, widths = self._layout.positions, self._layout.widths
+        ends: dict[int, list[tuple[float, int]]] = {}
+        for edge, bends in self._layout.bends.items():
+            node, other = edge[side], edge[1 - side]
+            along = bends[-1 if side else 0, 0] if len(bends) else positions[other, 0]
+            ends.setdefault(node, []).append((float(along), other))
+        ports = {}
+        for node, others in ends.items():
+            step = min(16.0, (widths[node] - 2 * MARGIN) / max(1, len(others) - 1))
+            for place, (_, other) in enumerate(sorted(others)):
+                ports[node, other] = step * (place - (len(others) - 1) / 2)
+        return ports
+
+    def _arc(self, first: int, second: int) -> Floats:
+        """Between two nodes of a layer: down, along and up again."""
+        below = [0.0, NODE_HEIGHT / 2]
+        start = self._layout.positions[first] + below
+        stop = self._layout.positions[second] + below
+        dip = [0.0, ROW_HEIGHT * 0.5]
+        return np.stack([start, start + dip, stop + dip, stop])
+
+
+def _smooth(points: Floats) -> Floats:
+    """A chain of curves through the points, vertical at both ends and straight between them."""
+    x, y = points.T
+    slope = np.zeros(len(points))  # dx / dy
+    slope[1:-1] = (x[2:] - x[:-2]) / (y[2:] - y[:-2])
+    pull = np.diff(y) / 3
+    pull[[0, -1]] *= 1.4 if len(points) > 2 else 1.5
+    curve = np.zeros((3 * len(points) - 2, 2))
+    curve[::3] = points
+    curve[1::3] = points[:-1] + np.stack([slope[:-1] * pull, pull], axis=1)
+    curve[2::3] = points[1:] - np.stack([slope[1:] * pull, pull], axis=1)
+    return curve

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,6 @@ import numpy as np
 from outpoint.arrays import Floats
 from outpoint.posterior import Posterior
 from outpoint.report.answers import RankedDag
-from outpoint.report.consensus import Features, count_features
 from outpoint.report.layout import NODE_HEIGHT, node_labels
 from outpoint.report.scenes import (
     LEAST_SHOWN,
@@ -47,6 +47,18 @@ TITLES = {
 }
 
 
+@dataclass(frozen=True)
+class Features:
+    """What the posterior says about pairs of variables: probabilities, each [row, column]."""
+
+    compelled: Floats
+    """The edge row -> column is in the CPDAG with this direction."""
+    reversible: Floats
+    """The two are connected in the CPDAG by an undirected edge (symmetric)."""
+    blanket: Floats
+    """The row variable is in the Markov blanket of the column variable (symmetric)."""
+
+
 def build_payload(
     posterior: Posterior, diagnostics: pd.DataFrame, dags: list[RankedDag]
 ) -> dict[str, Any]:
@@ -61,6 +73,15 @@ def build_payload(
         "dags": [np.argwhere(ranked.dag.adjacency).tolist() for ranked in dags],
         "table": _table(posterior.names, edges, diagnostics),
     }
+
+
+def count_features(posterior: Posterior) -> Features:
+    """CPDAG and Markov blanket probabilities of a posterior."""
+    return Features(
+        posterior.cpdag_probabilities.to_numpy(),
+        posterior.undirected_probabilities.to_numpy(),
+        posterior.blanket_probabilities.to_numpy(),
+    )
 
 
 def to_json(payload: dict[str, Any]) -> str:

@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from outpoint.arrays import Booleans, Floats, Integers
-from outpoint.report.consensus import build_consensus
-from outpoint.report.layout import Layout, compute_layout
-from outpoint.report.routes import Router
+from outpoint.report.layout import Layout, Router, compute_layout, orient_pairs
 
 LEAST_SHOWN = 0.05
 """Least probability of a connection that a graph can show, and of a member of a blanket."""
@@ -72,7 +70,7 @@ def draw_whole(
 
     And whether its labels can be read when it is as wide as the page.
     """
-    layout = compute_layout(build_consensus(edges, 0.6 * threshold), labels)
+    layout = compute_layout(orient_pairs(edges, 0.6 * threshold), labels)
     scene = _draw(layout, np.arange(len(labels)), list(enumerate(pairs.tolist())))
     return scene, layout.size[0] <= LEGIBLE[0] and layout.size[1] <= LEGIBLE[1]
 
@@ -99,7 +97,7 @@ def draw_neighbourhoods(
         numbers = {i for u in nodes for i in own[u] if inside[pairs[i]].all()}
         strongest = sorted(numbers, key=lambda i: (-connection[*pairs[i]], i))[:MOST_LINES]
         lines = [(i, pairs[i].tolist()) for i in sorted(strongest)]
-        adjacency = build_consensus(edges[np.ix_(nodes, nodes)], NEAR)
+        adjacency = orient_pairs(edges[np.ix_(nodes, nodes)], NEAR)
         layout = compute_layout(adjacency, [labels[u] for u in nodes])
         scenes.append(_draw(layout, nodes, lines))
     return scenes

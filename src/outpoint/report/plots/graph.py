@@ -9,10 +9,15 @@ import numpy as np
 from outpoint.arrays import Floats
 from outpoint.errors import OptionError
 from outpoint.posterior import Posterior
-from outpoint.report.consensus import build_consensus, count_features
-from outpoint.report.layout import NODE_HEIGHT, Layout, compute_layout, node_labels
+from outpoint.report.layout import (
+    NODE_HEIGHT,
+    Layout,
+    Router,
+    compute_layout,
+    node_labels,
+    orient_pairs,
+)
 from outpoint.report.plots.style import BLUE, ORANGE, add_legend, as_text, axes_for
-from outpoint.report.routes import Router
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,14 +49,14 @@ def graph(
         raise OptionError(f"threshold is a probability from 0 to 1, not {threshold!r}.")
     edges = posterior.edge_probabilities.to_numpy()
     labels = node_labels(posterior.names)
-    layout = compute_layout(build_consensus(edges), labels)
+    layout = compute_layout(orient_pairs(edges), labels)
     width, height = layout.size
     scale = min(INCHES, LARGEST / max(width, height))
     ax = axes_for(ax, max(3.0, width * scale), max(2.0, height * scale))
     forward = edges
     if cpdag:
-        features = count_features(posterior)
-        forward = features.compelled + features.reversible / 2
+        undirected = posterior.undirected_probabilities.to_numpy()
+        forward = posterior.cpdag_probabilities.to_numpy() + undirected / 2
     connection = np.minimum(edges + edges.T, 1.0)  # rounding may exceed it
     _draw_connections(ax, layout, connection, forward, threshold, mark_doubt=not cpdag)
     _draw_nodes(ax, layout, labels)

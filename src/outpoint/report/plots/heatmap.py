@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from outpoint.arrays import Booleans
 from outpoint.errors import OptionError
 from outpoint.posterior import Posterior
-from outpoint.report.consensus import build_consensus
-from outpoint.report.layout import topological_order
+from outpoint.report.layout import orient_pairs
 from outpoint.report.plots.style import as_text, axes_for, probability_colours, shown
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def heatmap(
 ) -> Axes:
     """Probabilities of edges, or of ancestor relations, from the row to the column variable.
 
-    ``order="causes"`` sorts the variables so that the consensus of the posterior points from the
-    upper left to the lower right; ``order="data"`` keeps the columns of the data.
+    ``order="causes"`` sorts the variables so that probable edges point from the upper left to the
+    lower right, where cycles allow it; ``order="data"`` keeps the columns of the data.
     """
     if of not in ("edges", "ancestors") or order not in ("causes", "data"):
         raise OptionError("of is 'edges' or 'ancestors', and order is 'causes' or 'data'.")
@@ -38,7 +38,7 @@ def heatmap(
     n = len(values)
     ranked = list(range(n))
     if order == "causes":
-        ranked = topological_order(build_consensus(posterior.edge_probabilities.to_numpy()))
+        ranked = _sort_causes_first(orient_pairs(posterior.edge_probabilities.to_numpy()))
     side = float(np.clip(0.42 * n, 3.2, 9.0))
     ax = axes_for(ax, side + 1.6, side + 0.6)
     cells = values[np.ix_(ranked, ranked)]
@@ -55,6 +55,14 @@ def heatmap(
     bar.outline.set_visible(False)
     ax.spines[:].set_alpha(0.3)
     return ax
+
+
+def _sort_causes_first(adjacency: Booleans) -> list[int]:
+    """The nodes of a DAG, parents first, otherwise in the order of the data."""
+    import networkx as nx
+
+    graph = nx.from_numpy_array(adjacency, create_using=nx.DiGraph)
+    return list(nx.lexicographical_topological_sort(graph))
 
 
 def _label(ax: Axes, names: list[str]) -> None:
