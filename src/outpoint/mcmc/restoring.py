@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from outpoint.errors import require
 from outpoint.kernels import kernel
-from outpoint.mcmc.dag import find_layers, make_dag, set_dag, total_score
+from outpoint.mcmc.dag import total_score
 from outpoint.mcmc.partition import PartitionState
 from outpoint.mcmc.replicas import COMING_DOWN, NOWHERE, Ladder, Replicas
 from outpoint.mcmc.sums import INSIDE, log_tau
 from outpoint.mcmc.trace import EDGE_ROWS, OUTSIDE_ROWS, KeptDags, Trace
-from outpoint.tables.view import TableView, most_parents
+from outpoint.tables.cycles import are_acyclic
+from outpoint.tables.parent_sets import ParentSets
+from outpoint.tables.view import TableView
 
 ROUNDING = 1e-6
 """Relative difference that another order of summation, or another processor, may make."""
@@ -69,7 +71,9 @@ def check_codes(view: TableView, codes: NDArray[Any]) -> None:
     is_inside = (codes >= 0) & (codes < 1 << view.n_candidates)
     is_outside = (~codes >= first) & (~codes < last) & (codes < 0)
     require((is_inside | is_outside).all(), "a parent set does not exist")
-    require(_are_acyclic(view, codes.astype(np.int64), most_parents(view)), "a graph has a cycle")
+    every_set = ParentSets(view.candidates, view.outside.members)
+    used_sets, (renumbered,) = every_set.restricted_to([codes])
+    require(are_acyclic(renumbered, used_sets), "a graph has a cycle")
 
 
 def check_draws(view: TableView, draws: KeptDags) -> None:
@@ -158,18 +162,6 @@ def are_close(ours: Any, theirs: Any) -> bool:
 
 def _is_power_of_two(number: int) -> bool:
     return number >= 1 and number & (number - 1) == 0
-
-
-@kernel
-def _are_acyclic(view, codes, max_parents):
-    n = codes.shape[1]
-    dag = make_dag(n, max_parents)
-    layer = np.empty(n, dtype=np.int64)
-    for d in range(codes.shape[0]):
-        set_dag(view, dag, codes[d])
-        if find_layers(dag, layer) < 0:
-            return False
-    return True
 
 
 @kernel

@@ -288,8 +288,9 @@ def _exact(info: RunInfo, names: tuple[str, ...], content: Content) -> ExactPost
     require(content.sizes["draw"], "there are no draws")
     check_lists(parts["candidates"])
     checks.check_log_probabilities(parts["log_parent_sets"])
+    checks.check_dags(parts["best_adjacency"][None])
+    checks.check_dags(parts["dags"])
     for name in ("best_adjacency", "dags"):
-        checks.check_matrices(parts[name], parts["candidates"])
         parts[name] = parts[name].astype(np.bool_)
     parts |= _numbers(content)
     return ExactPosterior(

@@ -1,4 +1,9 @@
-"""Compiled: whether graphs that are given by the codes of their parent sets are acyclic."""
+"""Whether graphs that are given by the codes of their parent sets are acyclic, compiled.
+
+Posterior files and checkpoints hold graphs like that, thousands at a time. Graphs in other forms
+are sorted where they are used: values (`graphs.layers`), one matrix in a kernel (`graphs.sorting`),
+and the states of chains, where layers are what is asked for (`mcmc.dag`).
+"""
 
 import numpy as np
 
@@ -7,7 +12,7 @@ from outpoint.tables.parent_sets import Codes, ParentSets
 
 
 def are_acyclic(codes: Codes, parent_sets: ParentSets) -> bool:
-    """Whether all graphs (..., node) are; the codes themselves must be valid."""
+    """Whether all graphs (..., node) are acyclic; the codes must stand for existing parent sets."""
     candidates = parent_sets.candidates.astype(np.int64)
     members = parent_sets.members.astype(np.int64)
     return bool(_are_acyclic(codes.reshape(-1, len(candidates)), candidates, members))
