@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from outpoint.models import NetworkModel
     from outpoint.posterior.effects import CausalEffects, GaussianModel
     from outpoint.posterior.reweighting import By, WeightedPosterior
+    from outpoint.posterior.what_if import Effect
 
 N_EDGES_IN_NOTEBOOK = 10
 
@@ -485,6 +486,37 @@ class Posterior(SeriesAnswers):
         rng = np.random.default_rng(named_seed(self.info.seed, "effects") if seed is None else seed)
         dags = self._some_dags(n_draws)
         return effects.sample_effects(dags, self.model, rng, level=level, units=units)
+
+    def effect(
+        self,
+        cause: str | Mapping[str, Sequence[Any]],
+        effect: str,
+        levels: Sequence[Any] | None = None,
+        level: Any = None,
+        *,
+        n_draws: int | None = None,
+        seed: int | None = None,
+        interval_level: float = 0.95,
+    ) -> Effect:
+        """Posterior of what setting a variable from outside does to another, for any kind of data.
+
+        The effect is the difference of p(y | do(x)) between two ``levels`` of the cause, by default
+        one unit more of a number, and the first and the last level of a categorical variable: in
+        the mean of a continuous effect, in the probability of a categorical one's ``level`` (its
+        last). Several causes are set together by ``{"a": (0, 1), "b": ("no", "yes")}``. Averaged
+        over DAGs, ``n_draws`` of them (1,000 by default), and parameters, drawn for each.
+        """
+        from outpoint.models.model import NEEDS_MODEL
+        from outpoint.posterior import what_if
+
+        if self.network_model is None:
+            raise OptionError(NEEDS_MODEL)
+        n_draws = checked_count(what_if.WHAT_IF_DRAWS if n_draws is None else n_draws, "n_draws", 1)
+        asked = what_if.make_contrast(self.network_model, cause, effect, levels, level)
+        rng = np.random.default_rng(named_seed(self.info.seed, "effect") if seed is None else seed)
+        return what_if.sample_effect(
+            self._graphs(), self.network_model, asked, n_draws, rng, interval_level
+        )
 
     @property
     def _n_effect_draws(self) -> int:

@@ -1,0 +1,240 @@
+"""What is expected of a variable when others are set from outside, in a DAG with parameters.
+
+Setting variables cuts the edges into them (truncated factorisation): p(y | do(x)) is the product of
+the families of all variables but x, summed over everything but y. Tables are summed exactly, one
+variable after the other, keeping the joint law of those that others still depend on. Means of
+Gaussian columns follow their regressions. Where categorical variables decide which regression
+holds, the former are simulated, with the same random numbers whatever is set. Parameters of
+different families are independent and each family counts once in every term, so that the
+expectation over parameters is what the means of the parameters give.
+Formulas: docs/math.md#what-if.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from outpoint.arrays import Booleans, Floats, Integers
+from outpoint.errors import TooLargeError
+from outpoint.models.coding import Coding
+from outpoint.models.model import NetworkModel
+from outpoint.models.network import order_of
+from outpoint.models.regression import DrawnRegression, Regression
+from outpoint.models.tables import DrawnTable, Table
+
+Families = dict[int, tuple[DrawnRegression | DrawnTable, ...]]
+Tables = dict[int, tuple[tuple[int, ...], Floats]]
+"""Parents of categorical variables, and probabilities (set of parameters, parents..., level)."""
+
+Settings = dict[int, Floats]
+"""The values (arm,) that variables are set to; a level as its code. Every arm is one experiment."""
+
+SIMULATED = 200
+"""Rows of categorical variables that are simulated where sums would have no closed form."""
+
+MOST_CELLS = 2**22
+"""Cells of a joint law that is kept while tables are summed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What is expected: the mean of a continuous variable, or the probability of a level."""
+
+    variable: int
+    level: int | None = None
+
+    def from_columns(self, coding: Coding, columns: Floats) -> Floats:
+        """The expectation in every row of expected columns.
+
+        The columns of a level are an affine function of the probabilities of levels.
+        """
+        if self.level is None:
+            return coding.decode(columns, self.variable)
+        codes = coding.codes[self.variable]
+        assert codes is not None
+        known = np.logical_not(np.isnan(codes).any(axis=1))
+        own = columns[:, coding.columns_of(self.variable)]
+        if not known[self.level]:
+            return np.zeros(len(columns))
+        system = np.column_stack([codes[known], np.ones(known.sum())])
+        shares = np.linalg.solve(system.T, np.column_stack([own, np.ones(len(own))]).T)
+        return np.asarray(shares[int(known[: self.level].sum())])
+
+
+def changed(settings: Settings) -> list[int]:
+    """The variables that are not set to the same value in all arms."""
+    return [v for v, values in settings.items() if np.ptp(values) > 0]
+
+
+class Intervened:
+    """A DAG in which some variables are set, ready for any parameters.
+
+    ``is_reached`` tells whether a directed path leads to the target from one whose value changes.
+    """
+
+    def __init__(
+        self, model: NetworkModel, adjacency: Booleans, settings: Settings, target: Target
+    ) -> None:
+        cut = adjacency.copy()
+        cut[:, list(settings)] = False
+        above = _ancestors(cut, target.variable)
+        self.coding, self.settings, self.target = model.coding, settings, target
+        self.is_reached = any(above[v] for v in changed(settings))
+        self.order = [v for v in order_of(cut) if above[v] and v not in settings]
+        self.parents = {v: tuple(np.flatnonzero(adjacency[:, v]).tolist()) for v in self.order}
+        self.families = {
+            v: () if model.given[v] else model.family(v, self.parents[v]) for v in self.order
+        }
+        self.has_tables = any(isinstance(p, Table) for own in self.families.values() for p in own)
+
+    def expected(self, rng: np.random.Generator) -> Floats:
+        """The expectation in every arm, parameters averaged out."""
+        return self._evaluate(
+            {v: tuple(_average(part) for part in own) for v, own in self.families.items()}, rng
+        )
+
+    def drawn(self, rng: np.random.Generator) -> Floats:
+        """The expectation in every arm, given parameters drawn from their posterior."""
+        return self._evaluate(
+            {v: tuple(part.draw(rng) for part in own) for v, own in self.families.items()}, rng
+        )
+
+    def _evaluate(self, families: Families, rng: np.random.Generator) -> Floats:
+        v = self.target.variable
+        if self.coding.levels[v] is not None and self.coding.codes[v] is None:
+            laws = sum_tables(stack_tables([families]), self.order, self.settings, (v,))
+            return np.asarray(laws[v][0, :, self.target.level])
+        n_arms = len(next(iter(self.settings.values())))
+        n_rows = SIMULATED if self.has_tables else 1
+        fixed = {
+            v: (np.arange(n_arms * n_rows), np.repeat(values, n_rows))
+            for v, values in self.settings.items()
+        }
+        order = [*self.settings, *self.order]
+        columns = follow(self.coding, order, families, fixed, n_arms * n_rows, n_rows, rng)
+        found = self.target.from_columns(self.coding, columns)
+        return np.asarray(found.reshape(n_arms, n_rows).mean(axis=1))
+
+
+def stack_tables(sets: Sequence[Families]) -> Tables:
+    """The tables of several sets of parameters of the same families."""
+    stacked: Tables = {}
+    for v in sets[0]:
+        tables = [part for families in sets for part in families[v] if isinstance(part, DrawnTable)]
+        states, every = tables[0].states, np.stack([table.probabilities for table in tables])
+        sizes = (*states.sizes, every.shape[-1])
+        stacked[v] = states.parents, every.reshape(len(sets), *sizes)
+    return stacked
+
+
+def sum_tables(
+    tables: Tables, order: Sequence[int], settings: Settings, wanted: Collection[int]
+) -> dict[int, Floats]:
+    """The laws (set of parameters, arm, level) of wanted variables when others are set."""
+    n_arms = len(next(iter(settings.values())))
+    last_use = {u: place for place, v in enumerate(order) for u in tables[v][0]}
+    joint, live = np.ones((1, n_arms)), list[int]()
+    laws: dict[int, Floats] = {}
+    for place, v in enumerate(order):
+        factor, axes = _factor(*tables[v], v, settings)
+        number = {u: i + 2 for i, u in enumerate([*live, v])}  # 0 and 1: parameters, arms
+        kept = [u for u in (*live, v) if u == v or last_use.get(u, -1) > place]
+        before, own, after = ([0, 1, *(number[u] for u in one)] for one in (live, axes, kept))
+        joint = _contract(joint, before, factor, own, after)
+        if joint.size > MOST_CELLS:
+            raise TooLargeError(
+                "too many categorical variables depend on each other to sum over all their joint "
+                "levels: allow fewer parents, or join levels."
+            )
+        live = kept
+        if v in wanted:
+            laws[v] = joint.sum(axis=tuple(range(2, joint.ndim - 1)))
+        if last_use.get(v, -1) <= place:
+            joint, live = joint.sum(axis=-1), live[:-1]
+    return laws
+
+
+_contract: Any = np.einsum  # its types know no lists of axes
+
+
+def _factor(
+    around: tuple[int, ...], array: Floats, v: int, settings: Settings
+) -> tuple[Floats, list[int]]:
+    """Probabilities (set of parameters, arm, free parents..., level), and whose the axes are."""
+    free = [u for u in around if u not in settings]
+    if len(free) == len(around):
+        return array[:, None], [*around, v]
+    n_arms = len(next(iter(settings.values())))
+    whole = slice(None)
+    chosen = [
+        array[(whole, *(int(settings[u][arm]) if u in settings else whole for u in around))]
+        for arm in range(n_arms)
+    ]
+    return np.stack(chosen, axis=1), [*free, v]
+
+
+def follow(
+    coding: Coding,
+    order: Sequence[int],
+    families: Families,
+    fixed: dict[int, tuple[Integers, Floats]],
+    n_rows: int,
+    period: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Columns (row, column): means of Gaussian ones, simulated levels of those with tables.
+
+    ``fixed`` has rows in which a variable is set, and what to; rows that are ``period`` apart use
+    the same random numbers. Columns of given variables are 0, their mean.
+    """
+    columns = np.zeros((n_rows, len(coding.owner)))
+    for v in order:
+        for part in families.get(v, ()):
+            if isinstance(part, DrawnRegression):
+                columns[:, part.child] = part.locations(columns)[0]
+            else:
+                cumulative = part.rows_of(columns).cumsum(axis=1)
+                uniform = np.tile(rng.random(period), n_rows // period)[:, None]
+                chosen = (uniform * cumulative[:, -1:] >= cumulative).sum(axis=1)
+                columns[:, part.child] = np.minimum(chosen, cumulative.shape[1] - 1)
+        if v in fixed:
+            rows, values = fixed[v]
+            own = np.array(coding.columns_of(v))
+            columns[rows[:, None], own] = encode(coding, v, values)
+    return columns
+
+
+def encode(coding: Coding, variable: int, values: Floats) -> Floats:
+    """The columns (row, column) of values of one variable."""
+    codes = coding.codes[variable]
+    if codes is not None:
+        return np.asarray(codes[values.astype(np.intp)])
+    return np.asarray((values - coding.shifts[variable]) / coding.scales[variable])[:, None]
+
+
+def _ancestors(adjacency: Booleans, node: int) -> Booleans:
+    """The node and all its ancestors."""
+    found = np.zeros(len(adjacency), dtype=np.bool_)
+    waiting = [node]
+    found[node] = True
+    while waiting:
+        for u in np.flatnonzero(adjacency[:, waiting.pop()] & ~found).tolist():
+            found[u] = True
+            waiting.append(u)
+    return found
+
+
+def _average(part: Regression | Table) -> DrawnRegression | DrawnTable:
+    """The means of the parameters."""
+    if isinstance(part, Table):
+        return part.average()
+    place = part.states.places(part.states.every())
+    slopes = part.slopes[place]
+    intercepts = part.levels[place] - np.einsum("sp,sp->s", slopes, part.centres[place])
+    return DrawnRegression(
+        part.child, part.parents, part.states, intercepts, slopes, part.residuals[place]
+    )
