@@ -144,7 +144,7 @@ def test_replicas_begin_at_dags_of_their_own(n_candidates: int) -> None:
     model = prepare(
         op.load_dataset(make_data(6)), Options(structure_prior="uniform", max_parents=5)
     )
-    found, _ = narrow(model, n_candidates, None, seed=1)
+    found, _ = narrow(model.problem, n_candidates, None, seed=1)
     if n_candidates == 5:
         assert found.starts is None
         return

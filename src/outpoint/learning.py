@@ -9,35 +9,40 @@ from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
 
+from outpoint.amounts import count_of
 from outpoint.clock import Clock
 from outpoint.data import Data, Entry
 from outpoint.data.cells import DecimalMark
 from outpoint.data.reading import Names, Treatment
 from outpoint.data.wording import enumerate_items
-from outpoint.errors import OptionError
+from outpoint.errors import CheckpointError, OptionError
 from outpoint.exact import is_quick, log_sum_of_dags, require_feasible, require_in_time, solve
 from outpoint.mcmc import SAMPLERS, Moves, check_method
-from outpoint.model import Model, prepare, read
+from outpoint.model import Model, Problem, prepare, read
 from outpoint.models import NetworkModel
 from outpoint.naming import named, option
 from outpoint.narrowing import Narrowed, narrow
 from outpoint.options import LEARN, Options, carried_out_by, options_of
 from outpoint.pacing import Pace, affordable_parents, refuse_slow_scoring
 from outpoint.parts import (
+    Beside,
     Split,
     can_be_scored,
     find_split,
+    limit_beside,
     limit_parents,
     require_scorable,
+    separate_parts,
     solve_parts,
 )
 from outpoint.posterior import ExactPosterior, Posterior, RunInfo, write_run
+from outpoint.posterior.assembling import assemble
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.exact import Solution
 from outpoint.posterior.info import make_info
 from outpoint.processors import limited_threads, n_threads
 from outpoint.resumption import find_saved
-from outpoint.runs import Progress, ProgressCallback, RunDirectory, saved_arrays
+from outpoint.runs import CANDIDATES, Progress, ProgressCallback, RunDirectory, saved_arrays
 from outpoint.runs.scores import keep_scores, kept_scores
 from outpoint.sampling import Plan, Start, sample_posterior, workers
 from outpoint.scores import GivenEdgePrior, Knowledge, Score
@@ -46,6 +51,9 @@ from outpoint.showing import GivenProgress, shown
 from outpoint.signals import remembered_signals
 from outpoint.tables.prior import log_sum_by_size, prior_table
 from outpoint.whole_numbers import checked_seed
+
+PARTS_METHOD = "mcmc"
+"""The sampler beside which small parts are exact."""
 
 
 class IgnoredOptionWarning(UserWarning):
@@ -87,8 +95,12 @@ def _make_run(
     model = prepare(dataset, asked)
     split = find_split(model.scorer, model.prior)
     method = _chosen_method(asked, split)
+    limited = None
     if method == "exact":
         model = limit_parents(model, split, asked.max_parents)
+    elif method == PARTS_METHOD:
+        limited = limit_beside(model, split, asked)
+        model = limited or model
     if asked.time is not None and method != "exact" and saved is None:
         model = _scored_in_time(model, asked, clock, asked.time)
     asked = replace(
@@ -107,7 +119,8 @@ def _make_run(
     if method == "exact":
         posterior = _sum_over_all(model, split, asked, run, info, report)
     else:
-        posterior = _sample(model, asked, run, info, report, clock)
+        beside = None if limited is None else separate_parts(model, split)
+        posterior = _sample(model, beside, asked, run, info, report, clock)
     posterior.is_scored = model.is_scored
     posterior.network_model = NetworkModel.from_score(model.score, dataset)
     if run is not None:
@@ -200,26 +213,44 @@ def _solve(
 
 def _sample(
     model: Model,
+    beside: Beside | None,
     asked: Options,
     run: RunDirectory | None,
     info: Callable[..., RunInfo],
     report: ProgressCallback,
     clock: Clock,
 ) -> Posterior:
-    """Score families, then run chains."""
+    """Score families, then run chains, on the parts that are not exact if there are others."""
     report(Progress("scoring parent sets", 0.0))
+    names = model.data.names
+    problem, facts, digest = model.problem, model.facts, model.scores_digest
+    if beside is not None:
+        problem = beside.problem(names)
+        facts |= {"sampled variables": list(problem.names)}
+        digest = None if digest is None else f"{digest} {len(problem.names)}"
+        asked = replace(asked, max_parents=problem.max_parents)
+    gaussian = GaussianModel.from_scorer(model.scorer, names)
     with workers(asked) as pool:
-        narrowed = _narrow(model, asked, run, pool, report, clock)
+        narrowed = _narrow(problem, digest, asked, run, pool, report, clock)
+        exact = None
+        if beside is not None:
+            stage, own = "summing over exact parts", (model.scorer, model.prior, beside.exact)
+            exact, _ = solve_parts(
+                names, *own, model.max_parents, pool, lambda share: report(Progress(stage, share))
+            )
         report(Progress("sampling", 0.0))
-        plan = Plan(asked, SAMPLERS[asked.method], model.data.n_nodes, run)
-        gaussian = GaussianModel.from_scorer(model.scorer, model.data.names)
-        return sample_posterior(
-            narrowed, model.prior, plan, model.facts, info, report, pool, gaussian, clock
+        plan = Plan(asked, SAMPLERS[asked.method], problem.n_nodes, run)
+        sampled = sample_posterior(
+            narrowed, problem.prior, plan, facts, info, report, pool, gaussian, clock
         )
+    if beside is None or exact is None:
+        return sampled
+    return assemble(sampled, beside.folded, exact, beside.sizes, gaussian)
 
 
 def _narrow(
-    model: Model,
+    problem: Problem,
+    digest: str | None,
     asked: Options,
     run: RunDirectory | None,
     pool: Executor | None,
@@ -227,13 +258,18 @@ def _narrow(
     clock: Clock,
 ) -> Narrowed:
     """Choose candidates; scores and choices of a run that is continued are taken from it."""
-    digest = model.scores_digest
     continued = run if asked.resume else None
     saved = {} if continued is None else saved_arrays(continued)
+    if continued is not None and saved and len(saved[CANDIDATES]) != problem.n_nodes:
+        raise CheckpointError(
+            f"the run in {continued} cannot be resumed: it has sampled "
+            f"{count_of(len(saved[CANDIDATES]), 'variable')} and would now sample "
+            f"{problem.n_nodes}; give the options it was begun with."
+        )
     known = None if continued is None or digest is None else kept_scores(continued, digest)
     pace = Pace(clock, asked.search_effort, asked.pilots)
     narrowed, families = narrow(
-        model,
+        problem,
         asked.n_candidates,
         asked.candidates,
         asked.known_seed,
@@ -338,7 +374,8 @@ def learn(
         ``BGe(alpha_mu=0.1)`` or ``CustomScore(function)``.
     method
         ``"exact"``: the posterior itself, for up to about 21 variables, or as many in each of the
-        parts into which background knowledge splits the problem. ``"mcmc"``: our sampler.
+        parts into which background knowledge splits the problem. ``"mcmc"``: our sampler,
+        beside which parts of at most 20 variables are exact if others are larger.
         ``"partition"``, ``"partition+rev"``, ``"structure"``, ``"structure+rev"``: the paper's
         samplers; ``"order"``: order MCMC, which is biased. ``"auto"`` is exact up to 21
         variables in a part, unless that needs more memory or ``time`` than there is or ``moves``

@@ -41,6 +41,21 @@ def read(data: Data, asked: Options, *, keep: bool = False) -> Dataset:
 
 
 @dataclass(frozen=True)
+class Problem:
+    """What is left of a model for those who choose candidates and sample: scores and a prior."""
+
+    names: tuple[str, ...]
+    scorer: FamilyScorer
+    prior: StructurePrior
+    max_parents: int
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.names)
+
+
+@dataclass(frozen=True)
 class Model:
     """A checked data set with the score and the prior that every family gets."""
 
@@ -52,6 +67,11 @@ class Model:
     prior: StructurePrior
     max_parents: int
     remarks: tuple[str, ...] = ()
+
+    @property
+    def problem(self) -> Problem:
+        """The scores and the prior, all that sampling needs."""
+        return Problem(self.data.names, self.scorer, self.prior, self.max_parents)
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from outpoint.mcmc import SWEEP, Settings, make_chain
 from outpoint.mcmc.ladder import affordable_rung, measure_barrier
 from outpoint.mcmc.samplers.tempered import TemperedChain
 from outpoint.mcmc.trace import spread_edges
-from outpoint.model import Model
+from outpoint.model import Problem
 from outpoint.naming import named
 from outpoint.pacing import MOST_PILOTS, USUAL_EFFORT, Pace
 from outpoint.runs import CANDIDATES, EFFORT, HOTTEST, START, STARTS, Progress, ProgressCallback
@@ -105,7 +105,7 @@ class Narrowed(NamedTuple):
 
 
 def narrow(
-    model: Model,
+    problem: Problem,
     n_candidates: int | None,
     given: Any,
     seed: int,
@@ -125,29 +125,29 @@ def narrow(
     and how many pilots.
     """
     pace = pace or Pace()
-    n = model.data.n_nodes
-    lists = None if given is None else _check_given(model.data.names, given)
+    n = problem.n_nodes
+    lists = None if given is None else _check_given(problem.names, given)
     is_fixed = n_candidates is not None or lists is not None
-    n_candidates = _check_number(model, n_candidates, lists)
+    n_candidates = _check_number(problem, n_candidates, lists)
     is_complete = n_candidates == n - 1
-    if families is None or not families.are_for(n, model.max_parents, is_complete=is_complete):
+    if families is None or not families.are_for(n, problem.max_parents, is_complete=is_complete):
         families = score_families(
-            model.scorer,
-            model.prior,
-            max_parents=model.max_parents,
+            problem.scorer,
+            problem.prior,
+            max_parents=problem.max_parents,
             is_complete=is_complete,
             pool=pool,
         )
-    stage = _Stage(model, families, n_candidates)
+    stage = _Stage(problem, families, n_candidates)
     known = saved.get(CANDIDATES) if saved else None
     if known is not None and saved and (known.shape[1] == n_candidates or not is_fixed):
-        return _chosen_before(stage, saved, model.prior.required), families
+        return _chosen_before(stage, saved, problem.prior.required), families
     candidates = stage.choose() if lists is None else lists
     table = stage.assemble(candidates, only_winners=not is_complete)
     report(Progress("searching for good DAGs", 0.0))
-    required, winners = model.prior.required, list_winners(table)
+    required, winners = problem.prior.required, list_winners(table)
     of_search = named_seed(seed, "search")
-    n_steps = _search_steps(table, winners, model, of_search, pace)
+    n_steps = _search_steps(table, winners, problem, of_search, pace)
     searched, powers = _search(table, winners, required, of_search, SEARCH_RUNS, n_steps)
     if table.is_complete:
         found = Narrowed(
@@ -166,13 +166,13 @@ def narrow(
     use = np.zeros_like(near)
     pace.plan_pilots(
         PILOT_WARMUP + PILOT_STEPS,
-        lambda: _try_pilot(table, dags, model, named_seed(seed, "trial")),
+        lambda: _try_pilot(table, dags, problem, named_seed(seed, "trial")),
     )
     begun = pace.seconds
     for round_number in range(MOST_ROUNDS):
         report(Progress("trying candidate parents", round_number / MOST_ROUNDS))
         pilot = _run_pilot(
-            table, dags, model, named_seed(seed, "pilot", round_number), min(1.0, pace.pilots)
+            table, dags, problem, named_seed(seed, "pilot", round_number), min(1.0, pace.pilots)
         )
         missing = stage.lacking(table)(pilot.codes)
         outside = np.maximum(pilot.outside, missing.edges)
@@ -220,16 +220,16 @@ def _chosen_before(
 class _Stage:
     """Families that have been scored once, and tables over some candidates or others."""
 
-    def __init__(self, model: Model, families: Families, n_candidates: int) -> None:
-        self._model = model
+    def __init__(self, problem: Problem, families: Families, n_candidates: int) -> None:
+        self._problem = problem
         self._families = families
-        self._numbers = np.full(model.data.n_nodes, n_candidates)
+        self._numbers = np.full(problem.n_nodes, n_candidates)
         self._outside: dict[int, OwnSets] = {}
 
     def choose(self, preferred: NDArray[np.float64] | None = None) -> Candidates:
         """Candidates by the scores, those with a positive entry of ``preferred`` first."""
         return choose_candidates(
-            *self._families, self._numbers, self._model.prior.required, preferred
+            *self._families, self._numbers, self._problem.prior.required, preferred
         )
 
     def widen(self, use: NDArray[np.float64], missing: NDArray[np.float64]) -> None:
@@ -237,34 +237,36 @@ class _Stage:
         needed = np.maximum(self._numbers + WIDER, (use >= WORTH_IT).sum(axis=0))
         wanted = np.where(missing >= WORTH_WIDENING, needed, self._numbers)
         self._numbers = affordable_candidates(
-            wanted, self._model.max_parents, self._model.scorer.affordable
+            wanted, self._problem.max_parents, self._problem.scorer.affordable
         )
 
     def lacking(self, table: ScoreTable) -> Callable[[Codes], Missing]:
         """A function of draws on this table that tells what it lacks."""
-        model, scored = self._model, self._families.scored_parents
-        return lambda codes: estimate_missing(table, scored, model.scorer, model.prior, codes)
+        problem, scored = self._problem, self._families.scored_parents
+        return lambda codes: estimate_missing(table, scored, problem.scorer, problem.prior, codes)
 
     def assemble(self, candidates: Candidates, *, only_winners: bool = False) -> ScoreTable:
         """The table over these candidates; for a search alone, ``only_winners`` may be enough."""
-        model = self._model
+        problem = self._problem
         return assemble_table(
-            model.data.names,
+            problem.names,
             self._families,
-            model.scorer,
-            model.prior,
+            problem.scorer,
+            problem.prior,
             candidates,
-            model.max_parents,
+            problem.max_parents,
             only_winners=only_winners,
             known=self._outside,
         )
 
 
-def _check_number(model: Model, n_candidates: int | None, lists: Candidates | None) -> int:
+def _check_number(problem: Problem, n_candidates: int | None, lists: Candidates | None) -> int:
     """How many candidates each node gets, if the user's number and lists go together."""
-    n = model.data.n_nodes
+    n = problem.n_nodes
     if n_candidates is None:
-        n_candidates = default_candidates(n, model.max_parents) if lists is None else len(lists[0])
+        n_candidates = (
+            default_candidates(n, problem.max_parents) if lists is None else len(lists[0])
+        )
     if n_candidates == 0:
         raise OptionError(
             f"sampling needs at least one candidate parent ({named('n_candidates')})."
@@ -275,7 +277,7 @@ def _check_number(model: Model, n_candidates: int | None, lists: Candidates | No
             f"candidates lists {lists.shape[1]} variables for each, but n_candidates is "
             f"{n_candidates}: give one of the two."
         )
-    check_n_candidates(n_candidates, model.prior)
+    check_n_candidates(n_candidates, problem.prior)
     return n_candidates
 
 
@@ -328,10 +330,12 @@ def _search(
     return possible or [required], found.powers
 
 
-def _search_steps(table: ScoreTable, winners: Winners, model: Model, seed: int, pace: Pace) -> int:
+def _search_steps(
+    table: ScoreTable, winners: Winners, problem: Problem, seed: int, pace: Pace
+) -> int:
     """Steps of an annealing run, fewer than usual if the time is short."""
-    n_steps = default_steps(model.data.n_nodes)
-    required = model.prior.required
+    n_steps = default_steps(problem.n_nodes)
+    required = problem.prior.required
     n_tried = n_steps // QUICKER
     runs = SEARCH_RUNS + (0 if table.is_complete else QUICK_RUNS / QUICKER)
 
@@ -361,7 +365,12 @@ class _Pilot(NamedTuple):
 
 
 def _pilot_settings(
-    table: ScoreTable, dags: list[Adjacency], model: Model, seed: int, n_warmup: int, n_steps: int
+    table: ScoreTable,
+    dags: list[Adjacency],
+    problem: Problem,
+    seed: int,
+    n_warmup: int,
+    n_steps: int,
 ) -> Settings:
     """Chains that begin at these DAGs."""
     starts = _codes(table, dags)
@@ -369,7 +378,7 @@ def _pilot_settings(
         method="mcmc",
         start=starts[0],
         starts=starts,
-        max_parents=model.max_parents,
+        max_parents=problem.max_parents,
         hottest=PILOT_HOTTEST,
         n_chains=PILOT_CHAINS,
         seed=seed,
@@ -380,9 +389,9 @@ def _pilot_settings(
     )
 
 
-def _try_pilot(table: ScoreTable, dags: list[Adjacency], model: Model, seed: int) -> float:
+def _try_pilot(table: ScoreTable, dags: list[Adjacency], problem: Problem, seed: int) -> float:
     """The first steps of a pilot, which show how long one takes; says how many they are."""
-    settings = _pilot_settings(table, dags, model, seed, SWEEP, SWEEP)
+    settings = _pilot_settings(table, dags, problem, seed, SWEEP, SWEEP)
     view = view_table(table)
 
     def work(begin: int, end: int) -> None:
@@ -394,7 +403,7 @@ def _try_pilot(table: ScoreTable, dags: list[Adjacency], model: Model, seed: int
 
 
 def _run_pilot(
-    table: ScoreTable, dags: list[Adjacency], model: Model, seed: int, share: float
+    table: ScoreTable, dags: list[Adjacency], problem: Problem, seed: int, share: float
 ) -> _Pilot:
     """Short chains that begin at these DAGs; the larger of two probabilities counts.
 
@@ -403,7 +412,7 @@ def _run_pilot(
     view = view_table(table)
     n = table.n_nodes
     n_warmup, n_steps = (int(share * n) // SWEEP * SWEEP for n in (PILOT_WARMUP, PILOT_STEPS))
-    settings = _pilot_settings(table, dags, model, seed, n_warmup, n_steps)
+    settings = _pilot_settings(table, dags, problem, seed, n_warmup, n_steps)
     inside = np.zeros((PILOT_CHAINS, *table.candidates.shape))
     outside = np.zeros((PILOT_CHAINS, n, n))
     hottest = np.zeros(PILOT_CHAINS)

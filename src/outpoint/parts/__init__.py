@@ -6,19 +6,27 @@ of its local scores; evidences add up, draws are made part by part. Formulas:
 docs/math.md#exact-by-parts.
 """
 
+from outpoint.parts.beside import Beside, limit_beside, separate_parts
 from outpoint.parts.best import find_parts_optima
-from outpoint.parts.feasibility import can_be_scored, limit_parents, require_scorable
+from outpoint.parts.feasibility import (
+    can_be_scored,
+    limit_parents,
+    require_scorable,
+)
 from outpoint.parts.solution import PartsSolution, solve_parts
 from outpoint.parts.split import Split, describe_parts, find_split
 
 __all__ = [
+    "Beside",
     "PartsSolution",
     "Split",
     "can_be_scored",
     "describe_parts",
     "find_parts_optima",
     "find_split",
+    "limit_beside",
     "limit_parents",
     "require_scorable",
+    "separate_parts",
     "solve_parts",
 ]

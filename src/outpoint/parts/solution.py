@@ -1,18 +1,18 @@
 """The exact posterior of a problem that falls into parts: solve each, and put answers together."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.arrays import Booleans, Floats
+from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.exact import log_sum_of_dags
 from outpoint.exact.sets import QUICKLY_DRAWN
 from outpoint.parts.ancestors import find_ancestors
 from outpoint.parts.best import best_of_part
-from outpoint.parts.families import score_node
+from outpoint.parts.families import NodeFamilies, score_node
 from outpoint.parts.part import Part, everyone_else, make_table
 from outpoint.parts.split import Split
 from outpoint.progress import FractionCallback, tell_fractions
@@ -24,6 +24,9 @@ FEW_CELLS = 2500
 
 class PartsSolution:
     """Everything that is known about a posterior that was computed part by part.
+
+    ``parts`` may be some of a problem of which others are sampled. Then ``edges``, parent sets and
+    :meth:`draw_parents` are there for the nodes of the parts, and the rest makes no sense.
 
     ``drawn_ancestors`` tells which of the ``ancestors`` are averages over draws, because paths
     through several large parts are too many to be summed.
@@ -45,6 +48,11 @@ class PartsSolution:
     def part_sizes(self) -> tuple[int, ...]:
         """Number of variables of each part."""
         return tuple(len(part.nodes) for part in self.parts)
+
+    @property
+    def children(self) -> list[int]:
+        """The nodes of the parts."""
+        return sorted(self._families)
 
     @property
     def candidates(self) -> NDArray[np.int32]:
@@ -91,6 +99,13 @@ class PartsSolution:
         """Independent draws and their log scores; the same seed gives the same draws."""
         n = len(self.names)
         dags, log_scores = np.zeros((n_draws, n, n), dtype=np.bool_), np.zeros(n_draws)
+        for own, numbers in self.draw_parents(n_draws, seed):
+            own.fill_edges(numbers, dags[:, :, own.child])
+            log_scores += own.scores[numbers]
+        return dags, log_scores
+
+    def draw_parents(self, n_draws: int, seed: int) -> Iterator[tuple[NodeFamilies, Integers]]:
+        """The same draws node by node: its families, and the number of one for each draw."""
         streams = np.random.SeedSequence(seed).spawn(len(self.parts))
         for part, stream in zip(self.parts, streams, strict=True):
             first, *others = (np.random.default_rng(s) for s in stream.spawn(1 + len(part.nodes)))
@@ -98,10 +113,8 @@ class PartsSolution:
             for i, (own, rng) in enumerate(zip(part.families, others, strict=True)):
                 bits = 1 << np.arange(own.n_inner)
                 masks = np.delete(inner[:, :, i], i, axis=1) @ bits
-                numbers = own.sample(masks.astype(np.intp), part.folded[i], rng.random(n_draws))
-                own.fill_edges(numbers, dags[:, :, own.child])
-                log_scores += own.scores[numbers]
-        return dags, log_scores
+                uniform = rng.random(n_draws)
+                yield own, own.sample(masks.astype(np.intp), part.folded[i], uniform)
 
     @cached_property
     def _paths(self) -> tuple[Floats, Booleans]:
@@ -127,7 +140,7 @@ class PartsSolution:
         """[u, v]: the probability of the edge; and by how much parent sets do not add up to 1."""
         n = len(self.names)
         edges, deviation = np.zeros((n, n)), 0.0
-        for child in range(n):
+        for child in self._families:
             probabilities = np.exp(self._log_sets(child))
             deviation = max(deviation, abs(float(probabilities.sum()) - 1.0))
             self._families[child].add_by_parent(probabilities, edges[:, child])

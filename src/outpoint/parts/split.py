@@ -11,6 +11,7 @@ from outpoint.data.wording import enumerate_items
 from outpoint.scores import FamilyScorer, StructurePrior
 
 SMALL_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+NONE: Integers = np.zeros(0, dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +28,12 @@ class Split:
     def largest(self) -> int:
         """Number of nodes of the largest part."""
         return max(map(len, self.parts))
+
+    def separate(self, largest: int) -> tuple["Split", Integers]:
+        """The parts of at most so many nodes, and the nodes of all others."""
+        small = tuple(nodes for nodes in self.parts if len(nodes) <= largest)
+        large = [nodes for nodes in self.parts if len(nodes) > largest]
+        return Split(self.possible, small), np.sort(np.concatenate([*large, NONE]))
 
 
 def find_split(scorer: FamilyScorer, prior: StructurePrior) -> Split:

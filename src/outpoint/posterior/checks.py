@@ -147,9 +147,9 @@ def checked_moves(text: str) -> tuple[str, ...]:
     return validate_names(moves)
 
 
-def check_parent_sets(sets: ParentSets) -> None:
+def check_parent_sets(sets: ParentSets, fewest_candidates: int = 1) -> None:
     """Candidates and outside sets are sets of nodes."""
-    check_lists(sets.candidates)
+    check_lists(sets.candidates, fewest_candidates)
     n, members = len(sets.candidates), sets.members
     require(
         not members.size or -1 <= members.min() <= members.max() < n,

@@ -84,14 +84,26 @@ SOLUTION_FIELDS = {
     "dags": _bit("draw", "parent", "child"),
     "log_scores": _real("draw"),
 }
+SET_FIELDS = {
+    "set_child": _code("set"),
+    "set_members": Field(("set", "set_member"), "i2"),
+    "set_log_probability": Field(("set",), most=ROUNDING),
+}
 PARTS_FIELDS = {
     **{name: field for name, field in SOLUTION_FIELDS.items() if name != "log_parent_sets"},
     "drawn_ancestors": _bit("parent", "child"),
     "part_size": _code("part"),
-    "set_child": _code("set"),
-    "set_members": Field(("set", "member"), "i2"),
-    "set_log_probability": Field(("set",), most=ROUNDING),
+    **SET_FIELDS,
 }
+PARTLY_FIELDS = {
+    "exact_edges": _probability("parent", "child"),
+    "part_size": _code("part"),
+    "sampled_size": _code("sampled_part"),
+    "part_log_score": _real("chain", "draw"),
+    **SET_FIELDS,
+}
+"""What a posterior with exact parts has beside the records of its chains."""
+
 MODEL_FIELDS = {
     "model_factor": _real("group", "column", "other_column"),
     "model_degrees_of_freedom": _real("group"),

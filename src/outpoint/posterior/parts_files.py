@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,8 @@ from outpoint.exact.sets import StoredDraws
 from outpoint.parts.part import everyone_else
 from outpoint.posterior import checks
 from outpoint.posterior.exact import Solution
-from outpoint.posterior.fields import PARTS_FIELDS
+from outpoint.posterior.fields import PARTLY_FIELDS, PARTS_FIELDS
+from outpoint.posterior.partly import ExactParts, LikelySet, Sets
 from outpoint.posterior.sealed import Content
 
 
@@ -32,7 +33,7 @@ class StoredParts(StoredDraws):
     ancestors: Floats
     drawn_ancestors: Booleans
     part_sizes: tuple[int, ...]
-    sets: tuple[tuple[tuple[tuple[int, ...], float], ...], ...]
+    sets: Sets
     best_adjacency: Booleans
     best_log_score: float
     discrepancy: float
@@ -61,20 +62,37 @@ class StoredParts(StoredDraws):
 def parts_arrays(solution: Solution, at_least: float) -> dict[str, Any]:
     """The arrays of a solution, without its draws; parent sets of less probability are left out."""
     n = len(solution.names)
-    sets = [(v, *one) for v in range(n) for one in solution.likely_sets(v, at_least)]
-    members = np.full((len(sets), max(1, *(len(one[1]) for one in sets))), -1, dtype=np.int16)
-    for row, (_, parents, _) in enumerate(sets):
-        members[row, : len(parents)] = parents
     assert solution.drawn_ancestors is not None
     return {
         "edges": solution.edges,
         "ancestors": solution.ancestors,
         "drawn_ancestors": solution.drawn_ancestors.astype(np.uint8),
         "part_size": np.array(solution.part_sizes, dtype=np.int32),
+        **set_arrays([solution.likely_sets(v, at_least) for v in range(n)]),
+        "best_adjacency": solution.best_adjacency.astype(np.uint8),
+    }
+
+
+def exact_arrays(exact: ExactParts) -> dict[str, Any]:
+    """The arrays of parts that are exact beside sampled ones."""
+    return {
+        "exact_edges": exact.edges,
+        "part_size": np.array(exact.sizes, dtype=np.int32),
+        "sampled_size": np.array(exact.sampled_sizes, dtype=np.int32),
+        **set_arrays(exact.sets),
+    }
+
+
+def set_arrays(sets_of_nodes: Sequence[Sequence[LikelySet]]) -> dict[str, Any]:
+    """The parent sets of all nodes in one list."""
+    sets = [(v, *one) for v, own in enumerate(sets_of_nodes) for one in own]
+    members = np.full((len(sets), max(1, *(len(one[1]) for one in sets))), -1, dtype=np.int16)
+    for row, (_, parents, _) in enumerate(sets):
+        members[row, : len(parents)] = parents
+    return {
         "set_child": np.array([one[0] for one in sets], dtype=np.int32),
         "set_members": members,
         "set_log_probability": np.array([one[2] for one in sets]),
-        "best_adjacency": solution.best_adjacency.astype(np.uint8),
     }
 
 
@@ -87,6 +105,29 @@ def read_parts(names: tuple[str, ...], content: Content) -> dict[str, Any]:
     require(content.sizes["draw"], "there are no draws")
     checks.check_dags(stored["dags"])
     checks.check_dags(stored["best_adjacency"][None])
+    sets = _read_sets(stored, n)
+    require(all(sets), "a variable has no parent sets")
+    for name in ("dags", "best_adjacency", "drawn_ancestors"):
+        stored[name] = stored[name].astype(np.bool_)
+    return {**stored, "part_sizes": tuple(sizes.tolist()), "sets": sets}
+
+
+def read_exact(names: tuple[str, ...], content: Content) -> tuple[ExactParts, Floats]:
+    """Parts that are exact beside sampled ones, and the log scores of draws within these."""
+    n = len(names)
+    stored = content.read(PARTLY_FIELDS)
+    sizes, sampled = (tuple(stored[name].tolist()) for name in ("part_size", "sampled_size"))
+    is_split = min(sizes, default=0) > 0 and min(sampled, default=0) > 0
+    require(is_split and sum(sizes + sampled) == n, "the parts are not made of the variables")
+    sets, edges = _read_sets(stored, n), stored["exact_edges"]
+    exact = ExactParts(edges, sets, sizes, sampled, float(content.number("discrepancy")))
+    require(exact.nodes.sum() == sum(sizes), "the exact parts have no parent sets")
+    require(not edges[:, ~exact.nodes].any(), "an edge into a sampled variable is exact")
+    return exact, stored["part_log_score"]
+
+
+def _read_sets(stored: dict[str, Any], n: int) -> Sets:
+    """The parent sets of each node, which add up to 1 if there are any; taken from ``stored``."""
     children, members = stored.pop("set_child"), stored.pop("set_members")
     logs = stored.pop("set_log_probability")
     require(
@@ -95,8 +136,10 @@ def read_parts(names: tuple[str, ...], content: Content) -> dict[str, Any]:
     )
     require(children.min() >= 0 and children.max() < n, "a parent set is that of no node")
     totals = np.bincount(children, np.exp(logs), minlength=n)
-    require((abs(totals - 1) < 1e-3).all(), "probabilities of parent sets do not add up to 1")
-    sets: list[list[tuple[tuple[int, ...], float]]] = [[] for _ in names]
+    is_known = np.bincount(children, minlength=n) > 0
+    are_whole = (abs(totals - 1) < 1e-3) | ~is_known
+    require(are_whole.all(), "probabilities of parent sets do not add up to 1")
+    sets: list[list[LikelySet]] = [[] for _ in range(n)]
     for child, row, log_probability in zip(
         children.tolist(), members.tolist(), logs.tolist(), strict=True
     ):
@@ -106,10 +149,4 @@ def read_parts(names: tuple[str, ...], content: Content) -> dict[str, Any]:
             "a parent set holds its child, or a node twice",
         )
         sets[child].append((parents, log_probability))
-    for name in ("dags", "best_adjacency", "drawn_ancestors"):
-        stored[name] = stored[name].astype(np.bool_)
-    return {
-        **stored,
-        "part_sizes": tuple(sizes.tolist()),
-        "sets": tuple(tuple(sorted(own, key=lambda one: -one[1])) for own in sets),
-    }
+    return tuple(tuple(sorted(own, key=lambda one: -one[1])) for own in sets)

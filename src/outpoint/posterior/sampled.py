@@ -194,7 +194,7 @@ class SampledPosterior(Posterior):
         shares = self.outside_shares
         if shares is None:
             return None
-        numbers = count_candidates(self.candidates)
+        numbers = self._candidate_numbers
         missing = self.missing_mass
         return {
             "per_node": float(numbers.mean()),
@@ -206,12 +206,17 @@ class SampledPosterior(Posterior):
             "missing_mass": None if missing is None else missing.to_dict(),
         }
 
+    @property
+    def _candidate_numbers(self) -> NDArray[np.int64]:
+        """How many candidates each node has that was sampled."""
+        return count_candidates(self.candidates)
+
     def _on_candidates(self) -> str:
         """What the verdict says about sets outside the candidates, if there can be any."""
         shares = self.outside_shares
         if shares is None:
             return ""
-        numbers = count_candidates(self.candidates)
+        numbers = self._candidate_numbers
         few, many = int(numbers.min()), int(numbers.max())
         missing = self.missing_mass
         text = (
@@ -280,16 +285,26 @@ class SampledPosterior(Posterior):
 
     def _on_exact(self) -> str:
         """What the verdict says about the exact posterior, where one can still be had."""
-        n = len(self.names)
+        n = self._largest_part
         if not MAX_QUICK_NODES < n <= MAX_TOLD_NODES:
             return ""
         cost = describe_cost(n, Context().run(n_threads))  # of the machine, whatever this run used
         return f" An exact run would take {cost} here ({option('method', 'exact')})."
 
+    @property
+    def _largest_part(self) -> int:
+        """Number of nodes that an exact run would have to sum over together."""
+        return len(self.names)
+
+    @property
+    def _judged(self) -> Sequence[ChainRecord]:
+        """The records by which the chains are judged."""
+        return self.records
+
     @cached_property
     def assessment(self) -> Assessment:
         """The verdict in numbers: R-hat, effective draws, agreement between the chains."""
-        found = assess_records(self.records, self.names, self.parent_sets, self.method)
+        found = assess_records(self._judged, self.names, self.parent_sets, self.method)
         missing = self._on_missing()
         if not missing:
             return found
@@ -381,6 +396,12 @@ class SampledPosterior(Posterior):
         ``"negligible"``; the probability of a ``"precise"`` one is known so well that R-hat and
         effective draws do not matter). ``attrs["round_trips"]`` has the round trips of each chain.
         """
+        rows = self._edge_rows(**self._edge_matrices())
+        rows.attrs["round_trips"] = self.round_trips
+        return rows
+
+    def _edge_matrices(self) -> dict[str, NDArray[Any]]:
+        """The columns of :meth:`diagnostics` as matrices [parent, child]."""
         edges = self.assessment.edges
         children, places = np.nonzero(self.candidates >= 0)
         parents = self.candidates[children, places]
@@ -393,9 +414,7 @@ class SampledPosterior(Posterior):
         status = np.full((n, n), Status.NEGLIGIBLE.value, dtype=object)
         status[parents, children] = edges.status
         columns["mcse"] = self._honest_errors(columns["mcse"], status)
-        rows = self._edge_rows(**columns, status=status)
-        rows.attrs["round_trips"] = self.round_trips
-        return rows
+        return {**columns, "status": status}
 
     def _honest_errors(self, mcse: Floats, status: NDArray[np.object_]) -> Floats:
         """Errors [parent, child] that know of rare events; 0 for edges that are known beforehand.

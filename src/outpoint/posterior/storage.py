@@ -9,6 +9,7 @@ a computation relies on is checked when a file is read, as anyone may have made 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
@@ -33,6 +34,7 @@ from outpoint.posterior.fields import (
     MISSING_MASS,
     MODEL_FIELDS,
     OUTSIDE_FIELDS,
+    PARTLY_FIELDS,
     PARTS_FIELDS,
     RECORD_FIELDS,
     RECORD_SCALARS,
@@ -40,7 +42,14 @@ from outpoint.posterior.fields import (
     SOLUTION_FIELDS,
 )
 from outpoint.posterior.info import RunInfo
-from outpoint.posterior.parts_files import StoredParts, parts_arrays, read_parts
+from outpoint.posterior.partly import PartlyExactPosterior
+from outpoint.posterior.parts_files import (
+    StoredParts,
+    exact_arrays,
+    parts_arrays,
+    read_exact,
+    read_parts,
+)
 from outpoint.posterior.posterior import Posterior
 from outpoint.posterior.sampled import SampledPosterior
 from outpoint.posterior.sealed import Content, opened, write_sealed
@@ -91,7 +100,9 @@ def save(posterior: Posterior, path: Path) -> None:
 
 def write_posterior(posterior: Posterior, path: Path) -> None:
     """Write a posterior to a new file; raises OSError if that fails."""
-    if isinstance(posterior, SampledPosterior):
+    if isinstance(posterior, PartlyExactPosterior):
+        arrays, texts, numbers = _partly_parts(posterior)
+    elif isinstance(posterior, SampledPosterior):
         arrays, texts, numbers = _sampled_parts(posterior)
     elif isinstance(posterior, ExactPosterior):
         arrays, texts, numbers = _exact_parts(posterior)
@@ -174,12 +185,24 @@ def _sampled_parts(posterior: SampledPosterior) -> Parts:
     arrays["candidates"] = ("node", "candidate"), posterior.candidates
     arrays["outside_pairs"] = (("outside_edge", "end"), pairs.astype(np.int32))
     arrays["outside_members"] = (("outside_set", "member"), sets.members)
-    missing_mass = posterior.missing_mass
-    if missing_mass is not None:
-        arrays["missing_mass"] = (("node",), missing_mass.to_numpy())
+    if posterior._missing is not None:
+        arrays["missing_mass"] = (("node",), posterior._missing)
     texts = {"posterior": "sampled", "moves": json.dumps(records[0].moves)}
     numbers = {"is_complete": int(posterior.is_complete), "lost_mass": posterior.lost_mass}
     return arrays, texts, numbers
+
+
+def _partly_parts(posterior: PartlyExactPosterior) -> Parts:
+    arrays, texts, numbers = _sampled_parts(posterior)
+    values = exact_arrays(posterior.exact) | {"part_log_score": posterior.part_log_score}
+    arrays |= {name: (PARTLY_FIELDS[name].dimensions, array) for name, array in values.items()}
+    numbers["discrepancy"] = posterior.exact.discrepancy
+    return arrays, {**texts, "posterior": "partly exact"}, numbers
+
+
+def _partly(info: RunInfo, names: tuple[str, ...], content: Content) -> PartlyExactPosterior:
+    sampled = _sampled(info, names, content, fewest_candidates=0)
+    return PartlyExactPosterior(sampled, *read_exact(names, content))
 
 
 def _stacked(values: list[NDArray[Any]]) -> NDArray[Any]:
@@ -193,7 +216,9 @@ def _stacked(values: list[NDArray[Any]]) -> NDArray[Any]:
     return np.stack(values)
 
 
-def _sampled(info: RunInfo, names: tuple[str, ...], content: Content) -> SampledPosterior:
+def _sampled(
+    info: RunInfo, names: tuple[str, ...], content: Content, fewest_candidates: int = 1
+) -> SampledPosterior:
     require(info.method in SAMPLERS, f"there is no sampler {info.method!r}")
     moves = checks.checked_moves(content.text("moves"))
     content.sizes["move"] = len(moves)
@@ -205,6 +230,7 @@ def _sampled(info: RunInfo, names: tuple[str, ...], content: Content) -> Sampled
     arrays |= {name: np.zeros((content.sizes["chain"], 0)) for name in absent}
     sets = ParentSets(arrays.pop("candidates"), arrays.pop("outside_members"))
     pairs, missing_mass = arrays.pop("outside_pairs"), arrays.pop("missing_mass", None)
+    checks.check_parent_sets(sets, fewest_candidates)
     _check_records(arrays, pairs, sets, content.sizes)
     for name in ("outside_batches", "outside_edges"):
         arrays[name] = _spread(arrays[name], pairs, len(names) if sets.are_narrow else 0)
@@ -237,7 +263,6 @@ def _check_records(
     """What the records of all chains say together."""
     require(sizes["chain"] and sizes["draw"] and sizes["replica"], "there are no draws")
     require(sizes["pair"] == sizes["replica"] - 1, "swaps are not those of the replicas")
-    checks.check_parent_sets(sets)
     checks.check_codes([arrays[name] for name in ("codes", *CODES)], sets)
     checks.check_outside_pairs(pairs, sets.candidates)
     checks.check_powers(arrays["power"])
@@ -306,7 +331,12 @@ def _by_parts(info: RunInfo, names: tuple[str, ...], content: Content) -> ExactP
     )
 
 
-READERS = {"sampled": _sampled, "exact": _exact, "parts": _by_parts}
+READERS: dict[str, Callable[[RunInfo, tuple[str, ...], Content], Posterior]] = {
+    "sampled": _sampled,
+    "partly exact": _partly,
+    "exact": _exact,
+    "parts": _by_parts,
+}
 """What makes a posterior of a file, by what the file says that it is."""
 
 

@@ -44,8 +44,10 @@ class ParentSets(NamedTuple):
             own = codes[:, child]
             inside = np.where(own >= 0, own, 0)[:, None] >> np.arange(number, dtype=np.int32) & 1
             out[:, self.candidates[child, :number], child] = inside.astype(np.bool_)
-            for draw in np.flatnonzero(own < 0).tolist():
-                out[draw, list(self.members_of(child, int(own[draw]))), child] = True
+            outer = np.flatnonzero(own < 0)
+            members = self.members[~own[outer]]
+            draws, places = np.nonzero(members >= 0)
+            out[outer[draws], members[draws, places], child] = True
         return out
 
     def count_members(self, codes: Codes) -> NDArray[np.int64]:
@@ -69,12 +71,12 @@ class ParentSets(NamedTuple):
         return ParentSets(self.candidates, self.members[kept]), renumbered
 
 
-def check_lists(candidates: NDArray[np.int32]) -> None:
-    """For each node some others, in ascending order; short rows end with -1."""
+def check_lists(candidates: NDArray[np.int32], least: int = 1) -> None:
+    """For each node some others, ``least`` or more, in ascending order; short rows end with -1."""
     n, width = candidates.shape
     require(1 <= width <= min(n - 1, MOST_CANDIDATES), "a node has too many candidates")
     numbers = count_candidates(candidates)
-    require(numbers.min() >= 1, "a node has no candidates")
+    require(numbers.min() >= least, "a node has no candidates")
     there = np.arange(width) < numbers[:, None]
     require(((candidates >= 0) == there).all(), "candidates have gaps")
     require((candidates[~there] == -1).all() and candidates.max() < n, "a candidate is no node")
