@@ -23,7 +23,8 @@ from outpoint.scores.gaussian import scales_of
 class Coding:
     """How values (row, variable) become columns (row, column).
 
-    A continuous variable becomes (value - ``shifts``) / ``scales``. ``codes[v]`` are the columns
+    A continuous variable becomes (value - ``shifts``) / ``scales``, whose standard deviation is
+    ``spreads``. ``codes[v]`` are the columns
     (level, column) of a categorical variable's levels, NaN for levels without; None where its level
     codes are the column. ``owner`` is the variable of each column.
     """
@@ -32,6 +33,7 @@ class Coding:
     levels: tuple[Levels | None, ...]
     shifts: Floats
     scales: Floats
+    spreads: Floats
     codes: tuple[Floats | None, ...]
     owner: NDArray[np.int64]
 
@@ -42,11 +44,12 @@ class Coding:
         scaled = is_continuous & standardize
         shifts = np.where(scaled, data.values.mean(axis=0), 0.0)
         scales = np.where(scaled, scales_of(data), 1.0)
+        spreads = np.where(is_continuous, scales_of(data), 1.0) / scales
         codes = tuple(
             _level_codes(data.values[:, v], len(one)) if one is not None and contrasted else None
             for v, one in enumerate(data.levels)
         )
-        return cls.from_parts(data.names, data.levels, shifts, scales, codes)
+        return cls.from_parts(data.names, data.levels, shifts, scales, spreads, codes)
 
     @classmethod
     def from_parts(
@@ -55,12 +58,13 @@ class Coding:
         levels: tuple[Levels | None, ...],
         shifts: Floats,
         scales: Floats,
+        spreads: Floats,
         codes: tuple[Floats | None, ...],
     ) -> Coding:
         """A coding from everything but the owners of columns."""
         sizes = [1 if own is None else own.shape[1] for own in codes]
         owner = np.repeat(np.arange(len(names)), sizes)
-        return cls(names, levels, shifts, scales, codes, owner)
+        return cls(names, levels, shifts, scales, spreads, codes, owner)
 
     @property
     def is_continuous(self) -> Booleans:

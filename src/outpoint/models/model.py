@@ -85,6 +85,13 @@ class NetworkModel:
         """The names of the variables."""
         return self.coding.names
 
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether all columns are Gaussian, those of categorical variables included."""
+        coding = self.coding
+        pairs = zip(coding.levels, coding.codes, strict=True)
+        return all(levels is None or codes is not None for levels, codes in pairs)
+
     def family(self, child: int, parents: tuple[int, ...]) -> Family:
         """The posterior of a variable's parameters given its parents, ascending."""
         key = child, parents

@@ -158,6 +158,11 @@ class Regression:
         location, spread, freedom = self.student(columns)
         return log_student((columns[:, self.child] - location) / spread, freedom) - np.log(spread)
 
+    def fill(self, columns: Floats, rng: np.random.Generator) -> None:
+        """Draw the column from its predictive law, given those of its parents."""
+        location, spread, freedom = self.student(columns)
+        columns[:, self.child] = location + spread * rng.standard_t(freedom)
+
     def draw(self, rng: np.random.Generator) -> DrawnRegression:
         """Parameters in all states, drawn from the posterior."""
         place = self.states.places(self.states.every())

@@ -19,7 +19,12 @@ States = NDArray[np.int64]
 
 
 class Statistics(ABC):
-    """What a family needs of the data, from the rows in which its child was not set."""
+    """What a family needs of the data, from the rows in which its child was not set.
+
+    ``n_rows`` is the smallest number of rows that a regression comes from.
+    """
+
+    n_rows: float
 
     @abstractmethod
     def counts(self, child: int, states: Configurations) -> tuple[States, Floats]:
@@ -39,6 +44,7 @@ class RowStatistics(Statistics):
     coding: Coding
     columns: Floats
     is_used: Booleans
+    n_rows: float = 0.0
 
     @classmethod
     def from_data(cls, data: Dataset, coding: Coding) -> RowStatistics:
@@ -77,6 +83,11 @@ class ColumnMoments(Statistics):
 
     every: Moments
     group: NDArray[np.int64]
+
+    @property
+    def n_rows(self) -> float:  # type: ignore[override]
+        """The smallest number of rows."""
+        return float(self.every.n_rows[self.group].min())
 
     @classmethod
     def from_data(cls, data: Dataset, coding: Coding) -> ColumnMoments:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from outpoint.arrays import Floats
+from outpoint.arrays import Floats, Integers
 from outpoint.models.configurations import Configurations
 
 
@@ -38,9 +38,7 @@ class DrawnTable(NamedTuple):
 
     def fill(self, columns: Floats, rng: np.random.Generator) -> None:
         """Draw the column, given those of its parents."""
-        cumulative = self.rows_of(columns).cumsum(axis=1)
-        chosen = (rng.random(len(columns))[:, None] * cumulative[:, -1:] >= cumulative).sum(axis=1)
-        columns[:, self.child] = np.minimum(chosen, cumulative.shape[1] - 1)
+        columns[:, self.child] = draw_levels(self.rows_of(columns), rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,16 +74,21 @@ class Table:
         levels = columns[:, self.child].astype(np.intp)
         return np.log(self.means(columns)[np.arange(len(columns)), levels])
 
+    def fill(self, columns: Floats, rng: np.random.Generator) -> None:
+        """Draw the column from its predictive law, given those of its parents."""
+        columns[:, self.child] = draw_levels(self.means(columns), rng)
+
     def draw(self, rng: np.random.Generator) -> DrawnTable:
         """Probabilities in all states, drawn from the posterior."""
         weights = self.weights[self.states.places(self.states.every())]
         return DrawnTable(self.child, self.states, draw_dirichlet(weights, rng))
 
-    def average(self) -> DrawnTable:
-        """Their means in all states, which predict any single row."""
-        weights = self.weights[self.states.places(self.states.every())]
-        shares = weights / weights.sum(axis=1, keepdims=True)
-        return DrawnTable(self.child, self.states, shares)
+
+def draw_levels(probabilities: Floats, rng: np.random.Generator) -> Integers:
+    """One level for every row of probabilities (row, level)."""
+    cumulative = probabilities.cumsum(axis=1)
+    above = rng.random(len(cumulative))[:, None] * cumulative[:, -1:] >= cumulative
+    return np.minimum(above.sum(axis=1), cumulative.shape[1] - 1)
 
 
 def draw_dirichlet(weights: Floats, rng: np.random.Generator) -> Floats:

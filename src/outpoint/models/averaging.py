@@ -1,0 +1,358 @@
+"""Predictive densities averaged over DAGs, for rows of which any cells are known.
+
+Averages over DAGs are averages of densities, p(x | D) = sum over G of P(G | D) p(x | G, D); what is
+unknown in a row is integrated out of them. A conditional p(x_T | x_B, D) is the ratio of two such
+averages, so that DAGs count by how well they predict x_B.
+
+Three ways to integrate, the first that can be gone:
+
+* Completions: all levels of unknown categorical cells, and at most one continuous cell at the nodes
+  of a trapezoidal rule in u, x = centre + width sinh u, which converges exponentially. Exact but
+  for rounding. Cells that no known one depends on, in any DAG, integrate to 1 and are left out.
+* Networks: where all columns are Gaussian, draws of DAGs and parameters. Given these any set of
+  columns is multivariate normal, and so are conditionals.
+* Simulation: unknown cells are drawn, parents first, from their predictive densities, and weigh as
+  much as the known cells are probable given them.
+
+The last two have Monte Carlo errors, which are estimated.
+
+Formulas: docs/math.md#averages-over-structures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from outpoint.arrays import Booleans, Floats, Integers
+from outpoint.models.gaussian_rows import GaussianNetworks, relative_error
+from outpoint.models.model import NetworkModel
+from outpoint.models.network import order_of
+from outpoint.models.regression import Regression
+
+MOST_COMPLETIONS = 4096
+"""Completions of a row that are all looked at."""
+
+CELLS = 50_000
+"""Completed rows that are looked at together."""
+
+STEP = 0.08
+"""Distance of nodes of the trapezoidal rule."""
+
+USUAL_NODES = 200
+"""About as many nodes there are."""
+
+NEGLIGIBLE = 1e-13
+"""Share of a Student t density that may lie beyond the last node."""
+
+N_NETWORKS = 1000
+"""Draws of DAGs where parameters are drawn, or cells simulated."""
+
+
+class Predicted(NamedTuple):
+    """The predictive law of a target in every row, as a mixture.
+
+    ``log_density`` (row,) is that of the known cells, and ``error`` its standard error.
+    ``weights``, ``means`` and ``sds`` (row, part) are in the units of the data for a continuous
+    target; of a categorical one, ``weights`` (row, level) are the probabilities.
+    """
+
+    log_density: Floats
+    error: Floats
+    weights: Floats
+    means: Floats
+    sds: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class AveragedModel:
+    """A model with weighted DAGs (DAG, parent, child); ``seed`` is that of parameters drawn."""
+
+    model: NetworkModel
+    dags: Booleans
+    weights: Floats
+    seed: int = 0
+
+    def log_predictive(self, values: Floats) -> tuple[Floats, Floats]:
+        """Log densities of the known cells of every row, and their standard errors."""
+        found = self._by_pattern(values, None)
+        return found.log_density, found.error
+
+    def predict(self, values: Floats, target: int) -> Predicted:
+        """The law of a variable given the known cells of every row; its own are not looked at."""
+        hidden = values.copy()
+        hidden[:, target] = np.nan
+        return self._by_pattern(hidden, target)
+
+    def draw_dags(self, n_draws: int) -> Integers:
+        """Numbers of DAGs, each about as often as it weighs."""
+        ends = np.cumsum(self.weights) / self.weights.sum()
+        places = np.searchsorted(ends, (np.arange(n_draws) + 0.5) / n_draws)
+        return np.minimum(places, len(self.dags) - 1)
+
+    @cached_property
+    def _families(self) -> list[tuple[list[tuple[int, ...]], Integers]]:
+        """For each variable its distinct parent sets, and the number of that in each DAG."""
+        found = []
+        for v in range(len(self.model.names)):
+            sets, numbers = np.unique(self.dags[:, :, v], axis=0, return_inverse=True)
+            parents = [tuple(np.flatnonzero(one).tolist()) for one in sets]
+            found.append((parents, numbers.reshape(-1)))
+        return found
+
+    @cached_property
+    def _networks(self) -> GaussianNetworks:
+        """Networks with drawn parameters, where all columns are Gaussian."""
+        chosen = self.dags[self.draw_dags(N_NETWORKS)]
+        return GaussianNetworks.draw(self.model, chosen, np.random.default_rng(self.seed))
+
+    def _by_pattern(self, values: Floats, target: int | None) -> Predicted:
+        """Rows with the same known cells together, and equal rows once."""
+        plain = np.where(np.isnan(values), np.inf, values)
+        plain, inverse = np.unique(plain, axis=0, return_inverse=True)
+        distinct = np.where(np.isinf(plain), np.nan, plain)
+        patterns, group = np.unique(np.isnan(distinct), axis=0, return_inverse=True)
+        places, found = [], []
+        for number, unknown in enumerate(patterns):
+            rows = np.flatnonzero(group.reshape(-1) == number)
+            for part in self._predict_rows(distinct[rows], unknown, target):
+                found.append(part)
+            places.append(rows)
+        order = np.argsort(np.concatenate(places))[inverse.reshape(-1)]
+        return Predicted(*(_stacked(parts)[order] for parts in zip(*found, strict=True)))
+
+    def _predict_rows(
+        self, values: Floats, unknown: Booleans, target: int | None
+    ) -> Iterator[Predicted]:
+        """Rows of which the same cells are unknown, a piece after the other."""
+        needed = self._needed(unknown, target)
+        missing = np.flatnonzero(unknown & needed)
+        coding = self.model.coding
+        levels = [coding.levels[v] for v in missing]
+        is_coded = [coding.codes[v] is not None and v != target for v in missing]
+        n_nodes = prod(1 if one is None else len(one) for one in levels)
+        n_continuous = sum(one is None for one in levels)
+        if not any(is_coded) and n_continuous <= 1 and n_nodes <= MOST_COMPLETIONS:
+            size = max(1, CELLS // (n_nodes * (USUAL_NODES if n_continuous else 1)))
+            for start in range(0, len(values), size):
+                yield self._complete(values[start : start + size], missing, needed, target)
+        elif self.model.is_gaussian:
+            size = max(1, CELLS // 10)
+            for start in range(0, len(values), size):
+                part = values[start : start + size]
+                yield Predicted(*self._networks.predict(part, unknown, target))
+        else:
+            size = max(1, 10 * CELLS // N_NETWORKS)
+            for start in range(0, len(values), size):
+                yield self._simulate(values[start : start + size], unknown, needed, target)
+
+    def _needed(self, unknown: Booleans, target: int | None) -> Booleans:
+        """Variables that are known or asked for, and those that these may depend on."""
+        needed = ~unknown
+        if target is not None:
+            needed[target] = True
+        edges: Booleans = np.asarray(self.dags.any(axis=0))
+        while True:
+            more: Booleans = needed | edges[:, needed].any(axis=1)
+            if np.array_equal(more, needed):
+                return needed
+            needed = more
+
+    @cached_property
+    def _reach(self) -> float:
+        """How many standard deviations of a variable the nodes of the trapezoidal rule go out."""
+        normal = self.model.prior.normal
+        assert normal is not None
+        freedom = normal.freedom + 1.0 + self.model.statistics.n_rows
+        return float(np.clip(12.0 * NEGLIGIBLE ** (-1.0 / freedom), 12.0, 1e6))
+
+    def _complete(
+        self, values: Floats, missing: Integers, needed: Booleans, target: int | None
+    ) -> Predicted:
+        """Sum over completions of rows."""
+        full, log_steps = self._completions(values, missing, needed)
+        n_rows = len(full)
+        total = self._log_average(values, full, missing, needed) + log_steps
+        total = np.where(np.isnan(total), -np.inf, total)  # levels without a code
+        density = _log_sum(total, axis=1)
+        known = ~np.isnan(values) & ~self.model.given
+        log_density = density + self.model.coding.log_units(known)
+        nothing = np.zeros((n_rows, 0))
+        if target is None:
+            return Predicted(log_density, np.zeros(n_rows), nothing, nothing, nothing)
+        shares = np.exp(total - density[:, None])
+        found = full[:, :, target]
+        levels = self.model.coding.levels[target]
+        if levels is None:
+            order = np.argsort(found, axis=1, kind="stable")
+            shares, found = (np.take_along_axis(one, order, axis=1) for one in (shares, found))
+            return Predicted(log_density, np.zeros(n_rows), shares, found, np.zeros_like(found))
+        weights = np.stack(
+            [(shares * (found == k)).sum(axis=1) for k in range(len(levels))], axis=1
+        )
+        return Predicted(log_density, np.zeros(n_rows), weights, nothing, nothing)
+
+    def _completions(
+        self, values: Floats, missing: Integers, needed: Booleans
+    ) -> tuple[Floats, Floats]:
+        """Completed rows (row, completion, variable) and the logs of their steps."""
+        coding = self.model.coding
+        full, log_steps = values[:, None, :].copy(), np.zeros((len(values), 1))
+        for v in sorted(missing, key=lambda v: coding.levels[v] is None):
+            levels = coding.levels[v]
+            n_before = full.shape[1]
+            if levels is None:
+                nodes, steps = self._nodes(full.reshape(-1, full.shape[2]), int(v), needed)
+                nodes, steps = (one.reshape(len(values), -1) for one in (nodes, steps))
+                n_new = nodes.shape[1] // n_before
+            else:
+                n_new = len(levels)
+                nodes = np.tile(np.arange(n_new, dtype=np.float64), (len(values), n_before))
+                steps = np.zeros_like(nodes)
+            full = np.repeat(full, n_new, axis=1)
+            full[:, :, v] = nodes
+            log_steps = np.repeat(log_steps, n_new, axis=1) + steps
+        return full, log_steps
+
+    def _nodes(self, rows: Floats, variable: int, needed: Booleans) -> tuple[Floats, Floats]:
+        """Values of a continuous variable (row, node) in the units of the data, and log steps.
+
+        Centre and width are those of a normal approximation given the rest of the row, in the DAG
+        that weighs most: the variable's own family and those of its children are taken as normal.
+        """
+        column = self.model.coding.columns_of(variable)[0]
+        columns = self.model.coding.encode(rows)
+        at_zero, at_one = columns.copy(), columns.copy()
+        at_zero[:, column], at_one[:, column] = 0.0, 1.0
+        precision, pull = np.full(len(rows), 1e-9), np.zeros(len(rows))
+        families = self.model.families(self.dags[int(np.argmax(self.weights))])
+        parts = [part for v in np.flatnonzero(needed) for part in families[v]]
+        for part in parts:
+            if isinstance(part, Regression) and column in (part.child, *part.parents):
+                location, spread, _ = part.student(at_zero)
+                if part.child == column:
+                    gap, slope = location, np.ones(len(rows))
+                else:
+                    gap = columns[:, part.child] - location
+                    slope = part.student(at_one)[0] - location
+                precision += (slope / spread) ** 2
+                pull += slope * gap / spread**2
+        width = 1.0 / np.sqrt(precision)
+        centre = pull / precision
+        far = np.abs(centre) + self._reach * self.model.coding.spreads[variable]
+        half = int(np.ceil(np.arcsinh(far / width).max() / STEP))
+        u = STEP * np.arange(-half, half + 1)
+        nodes = centre[:, None] + width[:, None] * np.sinh(u)
+        log_steps = np.log(STEP * width)[:, None] + np.log(np.cosh(u))
+        scale, shift = self.model.coding.scales[variable], self.model.coding.shifts[variable]
+        return nodes * scale + shift, log_steps
+
+    def _log_average(
+        self, values: Floats, full: Floats, missing: Integers, needed: Booleans
+    ) -> Floats:
+        """Log densities (row, completion) of completed rows, averaged over DAGs."""
+        n_rows, n_all, n = full.shape
+        rows = self.model.coding.encode(values)
+        completed = self.model.coding.encode(full.reshape(-1, n))
+        with np.errstate(divide="ignore"):
+            base = np.tile(np.log(self.weights)[:, None], n_rows)
+        varied: list[tuple[Integers, list[Floats | None]]] = []
+        touched = set(missing.tolist())
+        for v in np.flatnonzero(needed & ~self.model.given):
+            sets, numbers = self._families[v]
+            is_varied = [bool(touched & {int(v), *parents}) for parents in sets]
+            logs = np.zeros((len(sets), n_rows))
+            spread: list[Floats | None] = [None] * len(sets)
+            for i, parents in enumerate(sets):
+                family = self.model.family(int(v), parents)
+                own = completed if is_varied[i] else rows
+                found = sum((part.log_predictive(own) for part in family), np.zeros(len(own)))
+                if is_varied[i]:
+                    spread[i] = found.reshape(n_rows, n_all)
+                else:
+                    logs[i] = found
+            base += logs[numbers]
+            if any(is_varied):
+                varied.append((np.where(is_varied, np.arange(len(sets)), -1)[numbers], spread))
+        return _averaged(base, varied, (n_rows, n_all))
+
+    def _simulate(
+        self, values: Floats, unknown: Booleans, needed: Booleans, target: int | None
+    ) -> Predicted:
+        """Draw unknown cells given their parents, and weigh by what is known."""
+        rng = np.random.default_rng(self.seed)
+        numbers, counts = np.unique(self.draw_dags(N_NETWORKS), return_counts=True)
+        n_rows, column = len(values), -1 if target is None else target
+        logs, drawn = np.empty((n_rows, N_NETWORKS)), np.empty((n_rows, N_NETWORKS))
+        done = 0
+        for number, count in zip(numbers, counts, strict=True):
+            columns = np.repeat(self.model.coding.encode(values), count, axis=0)
+            total = np.zeros(len(columns))
+            families = self.model.families(self.dags[number])
+            for v in order_of(self.dags[number]):
+                for part in families[v] if needed[v] else ():
+                    if unknown[v]:
+                        part.fill(columns, rng)
+                    else:
+                        total += part.log_predictive(columns)
+            logs[:, done : done + count] = total.reshape(n_rows, count)
+            drawn[:, done : done + count] = columns[:, column].reshape(n_rows, count)
+            done += count
+        density = _log_sum(logs, axis=1)
+        shares = np.exp(logs - density[:, None])
+        known = ~np.isnan(values) & ~self.model.given
+        log_density = density - np.log(N_NETWORKS) + self.model.coding.log_units(known)
+        error = relative_error(shares)
+        nothing = np.zeros((n_rows, 0))
+        if target is None:
+            return Predicted(log_density, error, nothing, nothing, nothing)
+        levels = self.model.coding.levels[target]
+        if levels is not None:
+            weights = [(shares * (drawn == k)).sum(axis=1) for k in range(len(levels))]
+            return Predicted(log_density, error, np.stack(weights, axis=1), nothing, nothing)
+        drawn = drawn * self.model.coding.scales[target] + self.model.coding.shifts[target]
+        order = np.argsort(drawn, axis=1, kind="stable")
+        shares, drawn = (np.take_along_axis(one, order, axis=1) for one in (shares, drawn))
+        return Predicted(log_density, error, shares, drawn, np.zeros_like(drawn))
+
+
+def _averaged(
+    base: Floats, varied: list[tuple[Integers, list[Floats | None]]], shape: tuple[int, int]
+) -> Floats:
+    """The log of the sum over DAGs; those that vary in the same way are added up first."""
+    if not varied:
+        return np.broadcast_to(_log_sum(base, axis=0)[:, None], shape)
+    keys = np.stack([numbers for numbers, _ in varied], axis=1)
+    distinct, group = np.unique(keys, axis=0, return_inverse=True)
+    total = np.full(shape, -np.inf)
+    for number, key in enumerate(distinct):
+        own = np.zeros(shape)
+        for place, (_, spread) in zip(key, varied, strict=True):
+            found = spread[place] if place >= 0 else None
+            if found is not None:
+                own += found
+        own += _log_sum(base[group.reshape(-1) == number], axis=0)[:, None]
+        np.logaddexp(total, own, out=total)
+    return total
+
+
+def _log_sum(logs: Floats, axis: int) -> Floats:
+    """Log of the sum of exp; -inf where there is nothing."""
+    top = logs.max(axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        total = np.log(np.exp(logs - top).sum(axis=axis))
+    return np.asarray(total + np.squeeze(top, axis=axis))
+
+
+def _stacked(parts: tuple[Floats, ...]) -> Floats:
+    """Parts of arrays below each other; where rows have fewer entries, with weights of 0."""
+    if parts[0].ndim == 1:
+        return np.concatenate(parts)
+    width = max(part.shape[1] for part in parts)
+    return np.vstack([np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts])
