@@ -83,6 +83,12 @@ class Table:
         weights = self.weights[self.states.places(self.states.every())]
         return DrawnTable(self.child, self.states, draw_dirichlet(weights, rng))
 
+    def average(self) -> DrawnTable:
+        """Their means in all states, which predict any single row."""
+        weights = self.weights[self.states.places(self.states.every())]
+        shares = weights / weights.sum(axis=1, keepdims=True)
+        return DrawnTable(self.child, self.states, shares)
+
 
 def draw_levels(probabilities: Floats, rng: np.random.Generator) -> Integers:
     """One level for every row of probabilities (row, level)."""
