@@ -94,7 +94,7 @@ class Intervened:
     def expected(self, rng: np.random.Generator) -> Floats:
         """The expectation in every arm, parameters averaged out."""
         return self._evaluate(
-            {v: tuple(_average(part) for part in own) for v, own in self.families.items()}, rng
+            {v: tuple(average_of(part) for part in own) for v, own in self.families.items()}, rng
         )
 
     def drawn(self, rng: np.random.Generator) -> Floats:
@@ -228,7 +228,7 @@ def _ancestors(adjacency: Booleans, node: int) -> Booleans:
     return found
 
 
-def _average(part: Regression | Table) -> DrawnRegression | DrawnTable:
+def average_of(part: Regression | Table) -> DrawnRegression | DrawnTable:
     """The means of the parameters."""
     if isinstance(part, Table):
         return part.average()

@@ -54,8 +54,8 @@ MAX_BYTES = 2**30
 UNITS = ("original", "sd")
 
 NEEDS_GAUSSIAN = (
-    "causal effects need the score bge or blocks and at least two continuous variables: only their "
-    "models are linear and Gaussian."
+    "causal effects need the score bge or blocks and at least two continuous variables, or what "
+    "learn has returned for the score bdeu or conditional-gaussian: a stored run of these has none."
 )
 
 
@@ -216,7 +216,7 @@ def sample_effects(
         own = _weights_of(weights, n_dags, len(matrices))
         n_dags += len(matrices)
         size += len(matrices) * parameters_per_dag * n_columns**2 * 4
-        _refuse_large(size, n_columns)
+        refuse_large(size, n_columns)
         out = np.empty((len(matrices), parameters_per_dag, n_columns, n_columns), dtype=np.float32)
         model.check(matrices)
         group = model.group[model.owner]
@@ -247,7 +247,8 @@ def _weights_of(weights: Floats | None, start: int, count: int) -> Floats:
     return own
 
 
-def _refuse_large(size: int, n: int) -> None:
+def refuse_large(size: int, n: int) -> None:
+    """Refuse more bytes of draws than are kept, those of n x n effects each."""
     if size > MAX_BYTES:
         raise TooLargeError(
             f"draws of all effects between {n} variables are kept up to {MAX_BYTES >> 20} MB: ask "

@@ -279,7 +279,10 @@ class Posterior(SeriesAnswers):
         return rank_adjustment_sets(self._graphs(), self.names, *nodes, checked_count(n, "n", 1))
 
     def next_experiment(
-        self, target: Feature | FeatureFunction | str | None = None
+        self,
+        target: Feature | FeatureFunction | str | None = None,
+        *,
+        effect: tuple[str, str] | None = None,
     ) -> pd.DataFrame:
         """For every variable, how much an ideal experiment that sets it is expected to tell.
 
@@ -288,10 +291,19 @@ class Posterior(SeriesAnswers):
         observation removes, ``after`` what is expected to be left of it after the experiment, both
         in bits: the entropy of the DAG given its class or, with a ``target``, that of a feature as
         :meth:`probability` takes it. ``removed`` is the share of it that goes; the table begins
-        with the most useful experiment. Entropies are those of the DAGs drawn.
+        with the most useful experiment. Entropies are those of the DAGs drawn. With an ``effect``
+        (cause, effect) uncertainty is the standard deviation of the mean of :meth:`effect` given
+        the DAG, and ``removed`` the share of its square.
         """
         from outpoint.posterior.next_experiment import rank_experiments
 
+        if effect is not None:
+            if target is not None:
+                raise OptionError("an experiment is for a target or for an effect: name one.")
+            found = self.effect(*effect)
+            return rank_experiments(
+                found.graphs, self.names, self._separated, values=found.given_dag
+            )
         graphs = self._graphs()
         labels = None
         if target is not None:
@@ -469,9 +481,13 @@ class Posterior(SeriesAnswers):
         level: float = 0.95,
         units: str = "original",
     ) -> CausalEffects:
-        """Posterior of the total linear effect of continuous variables on each other.
+        """Posterior of the total effect of variables on each other.
 
-        The scores bge and blocks have them, as their models are linear and Gaussian.
+        With the scores bge and blocks, whose models are linear and Gaussian, those are continuous.
+        With bdeu and conditional-gaussian, as returned by :func:`outpoint.learn`, all variables
+        have effects: a categorical one is set from its first to its last level, a continuous one
+        raised by one unit, and what changes is the probability of the last level, or the mean.
+        :meth:`effect` takes other values.
 
         Averaged over DAGs and parameters: ``n_draws`` DAGs (2,000 by default; 1,000 of an exact
         posterior of more than 15 variables), each with newly drawn coefficients. ``level`` is
@@ -479,11 +495,17 @@ class Posterior(SeriesAnswers):
         """
         from outpoint.posterior import effects
 
-        if self.model is None:
-            raise OptionError(effects.NEEDS_GAUSSIAN)
         n_draws = self._n_effect_draws if n_draws is None else n_draws
         n_draws = checked_count(n_draws, "n_draws", 1)
         rng = np.random.default_rng(named_seed(self.info.seed, "effects") if seed is None else seed)
+        if self.model is None:
+            from outpoint.posterior.all_effects import sample_all_effects
+
+            if self.network_model is None:
+                raise OptionError(effects.NEEDS_GAUSSIAN)
+            return sample_all_effects(
+                self._graphs(), self.network_model, n_draws, rng, units=units, level=level
+            )
         dags = self._some_dags(n_draws)
         return effects.sample_effects(dags, self.model, rng, level=level, units=units)
 
@@ -506,11 +528,10 @@ class Posterior(SeriesAnswers):
         last). Several causes are set together by ``{"a": (0, 1), "b": ("no", "yes")}``. Averaged
         over DAGs, ``n_draws`` of them (1,000 by default), and parameters, drawn for each.
         """
-        from outpoint.models.model import NEEDS_MODEL
         from outpoint.posterior import what_if
 
         if self.network_model is None:
-            raise OptionError(NEEDS_MODEL)
+            raise OptionError(what_if.NEEDS_MODEL)
         n_draws = checked_count(what_if.WHAT_IF_DRAWS if n_draws is None else n_draws, "n_draws", 1)
         asked = what_if.make_contrast(self.network_model, cause, effect, levels, level)
         rng = np.random.default_rng(named_seed(self.info.seed, "effect") if seed is None else seed)

@@ -21,7 +21,12 @@ from outpoint.models import NetworkModel
 from outpoint.models.intervening import Intervened, Settings, Target, changed
 from outpoint.models.network import code_of
 from outpoint.notebook import as_html
-from outpoint.posterior.draws import WeightedGraphs
+from outpoint.posterior.draws import Draws, WeightedGraphs
+
+NEEDS_MODEL = (
+    "this effect needs a posterior that learn has returned, with a score that has a model of the "
+    "data: bge, bdeu, blocks or conditional-gaussian."
+)
 
 WHAT_IF_DRAWS = 1000
 """DAGs behind an effect, unless asked for more."""
@@ -194,6 +199,12 @@ class Effect:
     def given_dag(self) -> Floats:
         """The mean effect given each DAG of ``dags``, which count ``counts`` times."""
         return self.contrast.contrast(self.expected)
+
+    @property
+    def graphs(self) -> WeightedGraphs:
+        """The DAGs of ``dags``, weighted by how often each was drawn."""
+        every = np.repeat(self.dags, self.counts, axis=0)[None]
+        return WeightedGraphs.from_draws(Draws.from_arrays(every, np.zeros(every.shape[:2])))
 
     @property
     def sd_structure(self) -> float:

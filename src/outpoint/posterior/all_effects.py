@@ -1,0 +1,156 @@
+"""Effects between all pairs of variables where some are categorical.
+
+As in :mod:`outpoint.posterior.what_if`, for all pairs at once: a categorical variable is set to its
+first and its last level, a continuous one is raised by one unit; what responds is the probability
+of the last level, or the mean. One set of parameters serves all pairs, and one pass through the
+tables all variables that respond. Formulas: docs/math.md#what-if.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from outpoint.arrays import Booleans, Floats
+from outpoint.errors import OptionError
+from outpoint.models import NetworkModel
+from outpoint.models.intervening import (
+    SIMULATED,
+    Families,
+    Target,
+    average_of,
+    follow,
+    stack_tables,
+    sum_tables,
+)
+from outpoint.models.network import order_of
+from outpoint.models.tables import Table
+from outpoint.posterior.draws import WeightedGraphs
+from outpoint.posterior.effects import UNITS, CausalEffects, refuse_large
+from outpoint.posterior.what_if import default_values, make_target, spread_by_weight
+
+
+def sample_all_effects(
+    graphs: WeightedGraphs,
+    model: NetworkModel,
+    n_draws: int,
+    rng: np.random.Generator,
+    *,
+    units: str,
+    level: float,
+) -> CausalEffects:
+    """The effects [cause, effect] of DAGs drawn by their weights, parameters drawn for each."""
+    if units not in UNITS:
+        raise OptionError(f"units are 'original' or 'sd', not {units!r}.")
+    if not 0 < level < 1:
+        raise OptionError(f"level is a probability between 0 and 1, such as 0.95, not {level!r}.")
+    if model.given.any():
+        raise OptionError("effects in time series need continuous variables only.")
+    n = len(model.names)
+    refuse_large(n_draws * n * n * 4, n)
+    values = np.stack([default_values(model, v) for v in range(n)])
+    targets = [make_target(model, name) for name in model.names]
+    numbers, counts = spread_by_weight(graphs.weights, n_draws)
+    means, paths, samples = np.zeros((n, n)), np.zeros((n, n)), []
+    for dag, count in zip(graphs.adjacencies(numbers), counts, strict=True):
+        reach = _descendants(dag)
+        effects = _PairsOf(model, dag, reach, values, targets).effects(count, rng)
+        means += count * effects[0]
+        paths += count * reach
+        samples.append(effects[1:].astype(np.float32))
+    factors = _unit_factors(model, units)
+    np.fill_diagonal(means, counts.sum())
+    return CausalEffects(
+        names=model.names,
+        units=units,
+        level=level,
+        means=means / counts.sum() * factors,
+        paths=paths / counts.sum(),
+        samples=np.concatenate(samples) * factors.astype(np.float32),
+    )
+
+
+def _unit_factors(model: NetworkModel, units: str) -> Floats:
+    """What effects [cause, effect] are multiplied with; categorical variables have no unit."""
+    scales = np.where(model.coding.is_continuous, model.coding.scales, 1.0)
+    return scales[:, None] / scales[None, :] if units == "sd" else np.ones((len(scales),) * 2)
+
+
+class _PairsOf:
+    """One DAG, and what is needed for the effects of all its variables."""
+
+    def __init__(
+        self,
+        model: NetworkModel,
+        dag: Booleans,
+        reach: Booleans,
+        values: Floats,
+        targets: list[Target],
+    ) -> None:
+        self.model, self.reach, self.values, self.targets = model, reach, values, targets
+        self.families = dict(enumerate(model.families(dag)))
+        self.order = order_of(dag)
+        self.has_table = np.array(
+            [any(isinstance(part, Table) for part in own) for own in self.families.values()]
+        )
+
+    def effects(self, count: int, rng: np.random.Generator) -> Floats:
+        """Effects (1 + count, cause, effect): the means, then those of drawn parameters."""
+        average = {v: tuple(average_of(part) for part in own) for v, own in self.families.items()}
+        drawn = [
+            {v: tuple(part.draw(rng) for part in own) for v, own in self.families.items()}
+            for _ in range(count)
+        ]
+        sets = [average, *drawn]
+        n = len(self.order)
+        out = np.zeros((len(sets), n, n))
+        self._add_tables(sets, out)
+        if not self.has_table.all():
+            for own, families in zip(out, sets, strict=True):
+                self._add_means(families, own, rng)
+        out *= self.reach
+        out[:, np.arange(n), np.arange(n)] = 1.0
+        return out
+
+    def _add_tables(self, sets: list[Families], out: Floats) -> None:
+        """The probabilities of levels, summed exactly, for every cause that has children."""
+        tabled = [v for v in self.order if self.has_table[v]]
+        if not tabled:
+            return
+        tables = stack_tables([{v: families[v] for v in tabled} for families in sets])
+        for cause in tabled:
+            wanted = np.flatnonzero(self.reach[cause] & self.has_table)
+            if not len(wanted):
+                continue
+            above = np.logical_or.reduce(self.reach[:, wanted], axis=1)
+            above[wanted] = True
+            order = [v for v in tabled if above[v] and v != cause]
+            laws = sum_tables(tables, order, {cause: self.values[cause]}, set(wanted.tolist()))
+            for v in wanted.tolist():
+                found = laws[v][:, :, self.targets[v].level]
+                out[:, cause, v] = found[:, 1] - found[:, 0]
+
+    def _add_means(self, families: Families, out: Floats, rng: np.random.Generator) -> None:
+        """Means of columns: two arms for every cause, in rows of one table."""
+        n = len(self.order)
+        period = SIMULATED if self.has_table.any() else 1
+        fixed = {
+            v: (
+                np.arange(2 * period * v, 2 * period * (v + 1)),
+                np.repeat(self.values[v], period),
+            )
+            for v in range(n)
+        }
+        coding = self.model.coding
+        columns = follow(coding, self.order, families, fixed, 2 * period * n, period, rng)
+        for v in np.flatnonzero(~self.has_table):
+            found = self.targets[v].from_columns(coding, columns)
+            arms = found.reshape(n, 2, period).mean(axis=2)
+            out[:, v] = arms[:, 1] - arms[:, 0]
+
+
+def _descendants(dag: Booleans) -> Booleans:
+    """[ancestor, descendant] of one DAG."""
+    reach = dag.copy()
+    for v in order_of(dag):
+        reach[reach[:, v]] |= reach[v]
+    return reach
