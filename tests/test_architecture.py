@@ -23,6 +23,7 @@ RANK = {
     "signals": 0,
     "variables": 0,
     "progress": 0.1,
+    "stored": 0.1,
     "whole_numbers": 0.1,
     "reading": 0.1,
     "writing": 0.1,

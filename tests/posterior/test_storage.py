@@ -482,7 +482,7 @@ def test_an_old_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
         raise OSError(28, "No space left on device")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sealed_files, "_digest", fail)
+        patch.setattr(sealed_files, "digest_of", fail)
         with pytest.raises(op.OptionError, match="No space left on device"):
             make("mcmc").save(path)
     assert path.read_bytes() == before

@@ -96,19 +96,19 @@ def generator(**changes: Any) -> Any:
 STATES = "replicas.states."
 CRAFTED: dict[str, dict[str, tuple[Any, str]]] = {
     "mcmc": {
-        STATES + "order": (put((0, 0), 7), "an order is none"),
+        STATES + "order": (put((0, 0), 7), "does not hold every node once"),
         STATES + "layer": (put((0, 0), -3), "a node is in another layer"),
         STATES + "start": (put((0, 1), 40), "a layer is empty"),
         STATES + "n_layers": (put((0, 0), 10**9), "no layers"),
         STATES + "log_tau": (put((0, 0), np.nan), "the weight of a partition"),
         STATES + "held": (put((0, 0), 10**6), "holds no parent set"),
-        "replicas.slot": (put(0, 1), "an order is none"),
+        "replicas.slot": (put(0, 1), "does not hold every node once"),
         "replicas.trip": (put(0, 9), "nowhere on its trip"),
         "ladder.power": (put(1, 2.0), "powers do not fall"),
         "ladder.attempts": (put(0, -1), "more was accepted"),
         "ladder.rejection": (put(0, np.inf), "a swap was never tried"),
         "ladder.round_trips": (put(0, -1), "round trips"),
-        "ladder.moments": (put((0, 0), np.nan), "a mean is none"),
+        "ladder.moments": (put((0, 0), np.nan), "a mean is not a number"),
         "block": (put(0, 10**12), "no length"),
         "trace.n_edge_sums": (put(0, -5), "not counted as often"),
         "trace.batch_size": (put(0, 0), "batches have another size"),
@@ -117,24 +117,24 @@ CRAFTED: dict[str, dict[str, tuple[Any, str]]] = {
         "trace.best_log_score": (put(0, 1e9), "score of its best DAG"),
         "trace.accepted": (put(0, 10**12), "more was accepted"),
         "counters": (put(0, -1), "number of steps is impossible"),
-        "generator": (generator(inc=0), "random numbers are none"),
+        "generator": (generator(inc=0), "random numbers is not valid"),
     },
     "order": {
-        "order": (put(0, 3), "an order is none"),
+        "order": (put(0, 3), "does not hold every node once"),
         "position": (put(slice(None), 0), "another place in the order"),
         "log_sum": (put(0, -np.inf), "the weight of an order"),
         "counters": (put(2, 0), "thinned otherwise"),
-        "generator": (generator(uinteger=1 << 40), "random numbers are none"),
+        "generator": (generator(uinteger=1 << 40), "random numbers is not valid"),
     },
     "structure+rev": {
         "code": (put(0, -(10**6)), "a parent set does not exist"),
         "counters": (put(1, 10**6), "warm-up is longer"),
-        "generator": (generator(bit_generator="MT19937"), "random numbers are none"),
+        "generator": (generator(bit_generator="MT19937"), "random numbers is not valid"),
     },
     "partition": {
         STATES + "held": (put((0, 1), -2), "holds no parent set"),
         "ladder.power": (put(0, 0.5), "powers do not fall"),
-        "generator": (text([]), "random numbers are none"),
+        "generator": (text([]), "random numbers is not valid"),
     },
 }
 

@@ -151,7 +151,7 @@ def test_a_directory_instead_of_a_file(run: Path) -> None:
     path = run / "checkpoint" / "chain-0.checkpoint"
     path.unlink()
     path.mkdir()
-    assert "cannot read" in refusal(run)
+    assert "is not a file" in refusal(run)
 
 
 def test_a_file_instead_of_the_directory(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from outpoint.mcmc.replicas import Ladder
 from outpoint.mcmc.restoring import check_counters, check_trace, read_generator
 from outpoint.mcmc.settings import Settings
 from outpoint.mcmc.trace import KeptDags, make_trace
+from outpoint.stored import check_like
 from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView
 
@@ -116,10 +117,8 @@ class Chain(ABC):
         check_counters(snapshot["counters"], self.n_warmup, self.thin)
         self._fit(snapshot)
         for name, array in self._arrays().items():
-            saved = snapshot[name]
-            if saved.shape != array.shape or saved.dtype != array.dtype:
-                raise ValueError(f"{name} has another shape")
-            array[...] = saved
+            check_like(name, snapshot[name], array)
+            array[...] = snapshot[name]
         self.step, self.n_warmup, self.thin = snapshot["counters"].tolist()
         self._tuning_steps = self._plan_tuning(self.n_warmup)
         n_recorded = max(0, self.step - self.n_warmup)

@@ -30,7 +30,10 @@ MOST_STEPS = 1 << 53
 
 def check_counters(counters: NDArray[np.int64], n_warmup: int, thin: int) -> None:
     """Steps, warm-up and thinning, of a chain that was planned with these two."""
-    require(counters.shape == (3,) and counters.dtype == np.int64, "its counters are none")
+    require(
+        counters.shape == (3,) and counters.dtype == np.int64,
+        "its counters are not three whole numbers",
+    )
     step, own_warmup, own_thin = counters.tolist()
     require(0 <= step < MOST_STEPS, "its number of steps is impossible")
     require(0 <= own_warmup <= n_warmup, "its warm-up is longer than planned")
@@ -51,7 +54,7 @@ def check_trace(view: TableView, trace: Trace, n_visits: int) -> None:
         (trace.outside_sum, batch_size * EDGE_ROWS // OUTSIDE_ROWS),
     ):
         is_share = (sums >= 0.0) & (sums <= size * (1.0 + ROUNDING))
-        require(is_share.all(), "a probability of an edge is none")
+        require(is_share.all(), "the probability of an edge is out of range")
     check_tries(trace.accepted, trace.attempts)
     check_codes(view, trace.best_code[None])
     best = float(trace.best_log_score[0])
@@ -80,12 +83,15 @@ def check_draws(view: TableView, draws: KeptDags) -> None:
     """DAGs with finite scores, and weights of what they were drawn from."""
     check_codes(view, draws.codes)
     is_finite = np.isfinite(draws.log_score).all() and np.isfinite(draws.log_weight).all()
-    require(is_finite, "the score of a draw is none")
+    require(is_finite, "the score of a draw is not a number")
 
 
 def check_order(order: NDArray[np.int64]) -> None:
     """All numbers from 0 on, each once."""
-    require(np.array_equal(np.sort(order), np.arange(len(order))), "an order is none")
+    require(
+        np.array_equal(np.sort(order), np.arange(len(order))),
+        "an order does not hold every node once",
+    )
 
 
 def check_replicas(view: TableView, replicas: Replicas) -> None:
@@ -126,7 +132,7 @@ def check_ladder(ladder: Ladder, hottest: float) -> None:
     require(ladder.round_trips[0] >= 0, "a number of round trips is negative")
     numbers = (ladder.moments, ladder.origin, ladder.hot_sums)
     is_finite = all(np.isfinite(array).all() for array in numbers)
-    require(is_finite and (ladder.moments[:, ::2] >= 0.0).all(), "a mean is none")
+    require(is_finite and (ladder.moments[:, ::2] >= 0.0).all(), "a mean is not a number")
 
 
 def read_generator(content: NDArray[np.uint8], own: Any) -> dict[str, Any]:
@@ -134,13 +140,13 @@ def read_generator(content: NDArray[np.uint8], own: Any) -> dict[str, Any]:
     try:
         state = json.loads(content.tobytes())
     except RecursionError:
-        raise ValueError("its random numbers are none") from None
-    require(_has_form(state, own), "its random numbers are none")
+        raise ValueError("the state of its random numbers is not valid") from None
+    require(_has_form(state, own), "the state of its random numbers is not valid")
     known = state["state"]
     in_range = all(0 <= number < 1 << 128 for number in known.values())
-    require(in_range and known["inc"] % 2 == 1, "its random numbers are none")
-    require(state["has_uint32"] in (0, 1), "its random numbers are none")
-    require(0 <= state["uinteger"] < 1 << 32, "its random numbers are none")
+    require(in_range and known["inc"] % 2 == 1, "the state of its random numbers is not valid")
+    require(state["has_uint32"] in (0, 1), "the state of its random numbers is not valid")
+    require(0 <= state["uinteger"] < 1 << 32, "the state of its random numbers is not valid")
     return dict(state)
 
 

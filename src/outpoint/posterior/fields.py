@@ -3,7 +3,7 @@
 from typing import Any
 
 from outpoint.posterior.checks import ROUNDING
-from outpoint.posterior.sealed import Field
+from outpoint.stored import Field
 
 
 def _real(*dimensions: str) -> Field:

@@ -1,25 +1,26 @@
 """Sealed files: a netCDF file (HDF5, compressed) and behind its end a checksum.
 
-HDF5 itself notices little of what can happen to a file, and a file that somebody made may say
-anything. What is read from one is therefore asked for by name, type and dimensions, and compared
-with the size of the file before memory is taken: neither links into other files nor arrays that
-unpack to more than any honest ones are followed.
+Posteriors are kept like this because other programs read netCDF. HDF5 itself notices little of what
+can happen to a file, and a file that somebody made may say anything. What is read from one is
+therefore asked for by name, type and dimensions, and compared with the size of the file before
+memory is taken: neither links into other files nor arrays that unpack to more than any honest ones
+are followed.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import inf, prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.errors import DataError
+from outpoint.errors import DataError, require
+from outpoint.stored import Field, are_within, digest_of, read_content, unpacking
 
 if TYPE_CHECKING:
     import h5py  # type: ignore[import-untyped]
@@ -37,16 +38,6 @@ ALWAYS_ALLOWED = 1 << 28
 """Bytes of memory that a file may always ask for, however small it is."""
 
 DEFLATE, SHUFFLE = 1, 2
-
-
-class Field(NamedTuple):
-    """An array in a file: its dimensions, its type, and the range of its values."""
-
-    dimensions: tuple[str, ...]
-    dtype: str = "f8"
-    least: float = -inf
-    most: float = inf
-    finite: bool = True
 
 
 class Content:
@@ -82,8 +73,7 @@ class Content:
         if prod(stored.shape) != 1 or stored.dtype.kind not in "iuf":
             raise ValueError(f"{name!r} is not a number")
         value = np.asarray(self._file.attrs[name]).reshape(())
-        if not _is_within(value, least, most):
-            raise ValueError(f"{name!r} is out of range")
+        require(are_within(value, least, most), f"{name!r} is out of range")
         return value.item()
 
     def read(
@@ -99,7 +89,9 @@ class Content:
         needed += sum(8 * prod(self.sizes[d] for d in own) for own in made)
         if n_packed > self._n_bytes or needed > self._allowed:
             raise ValueError("its arrays are larger than the file can hold")
-        return {name: self._take(name, stored[name], field) for name, field in fields.items()}
+        return {
+            name: field.take(name, np.asarray(stored[name][()])) for name, field in fields.items()
+        }
 
     @property
     def _allowed(self) -> int:
@@ -116,34 +108,12 @@ class Content:
             raise ValueError(f"{name!r} is not an array")
         if array.is_virtual or array.external or not _has_usual_filters(array):
             raise ValueError(f"{name!r} is stored in an unusual way")
-        if array.dtype.kind not in ("f" if field.dtype[0] == "f" else "iu"):
-            raise ValueError(f"{name!r} has the wrong type")
-        sizes = dict(zip(field.dimensions, array.shape, strict=False))
-        own = tuple(self.sizes.setdefault(d, sizes.get(d, -1)) for d in field.dimensions)
-        if own != array.shape:
-            raise ValueError(f"{name!r} has the shape {array.shape} and not {own}")
+        field.check_type(name, array.dtype)
+        field.check_shape(name, array.shape, self.sizes)
         chunk = prod(array.chunks or ()) * array.dtype.itemsize
         if chunk > self._allowed or array.nbytes > MOST_UNPACKED * array.id.get_storage_size():
             raise ValueError(f"{name!r} is larger than the file can hold")
         return array
-
-    @staticmethod
-    def _take(name: str, stored: h5py.Dataset, field: Field) -> NDArray[Any]:
-        values = np.asarray(stored[()])
-        least, most = field.least, field.most
-        if field.dtype[0] != "f":
-            held = np.iinfo(field.dtype)
-            least, most = max(least, held.min), min(most, held.max)
-        if not _is_within(values, least, most, finite=field.finite):
-            raise ValueError(f"{name!r} has values out of range")
-        return np.asarray(values, dtype=field.dtype, order="C")
-
-
-def _is_within(values: NDArray[Any], least: float, most: float, *, finite: bool = True) -> bool:
-    if finite and not np.isfinite(values).all():
-        return False
-    own = values if finite else values[np.isfinite(values)]
-    return not own.size or bool(own.min() >= least and own.max() <= most)
 
 
 def _has_usual_filters(array: h5py.Dataset) -> bool:
@@ -161,32 +131,16 @@ def opened(path: Path) -> Iterator[Content]:
     content = _unsealed(path)
     if not content.startswith(HDF5):
         raise DataError(f"{path} is not a posterior of outpoint.")
-    try:
-        with h5py.File(io.BytesIO(content), "r") as file:
-            yield Content(file, len(content))
-    except DataError:
-        raise
-    except MemoryError:
-        raise DataError(f"{path} needs more memory than there is.") from None
-    except Exception as error:  # a file that somebody made can fail anywhere in the libraries
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise DataError(f"{path} is not a complete posterior of outpoint ({reason}).") from None
+    complete = "a complete posterior"
+    with unpacking(path, DataError, complete), h5py.File(io.BytesIO(content), "r") as file:
+        yield Content(file, len(content))
 
 
 def _unsealed(path: Path) -> bytes:
-    try:
-        if path.exists() and not path.is_file():
-            raise DataError(f"{path} is not a file.")
-        content, seal, digest = path.read_bytes().rpartition(SEAL)
-    except FileNotFoundError:
-        raise DataError(f"there is no file {path}.") from None
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}.") from None
-    except MemoryError:
-        raise DataError(f"{path} is larger than the memory there is.") from None
+    content, seal, digest = read_content(path, DataError).rpartition(SEAL)
     if not seal:
         raise DataError(f"{path} is not a posterior of outpoint, or not all of it.")
-    if _digest(content) != digest:
+    if digest_of(content) + b"\n" != digest:
         raise DataError(f"{path} is damaged: its checksum does not match.")
     return content
 
@@ -210,8 +164,4 @@ def write_sealed(
     with h5netcdf.File(buffer, "w") as file:
         dataset.dump_to_store(H5NetCDFStore(file), encoding=encoding)
     content = buffer.getvalue()
-    path.write_bytes(content + SEAL + _digest(content))
-
-
-def _digest(content: bytes) -> bytes:
-    return hashlib.sha256(content).hexdigest().encode() + b"\n"
+    path.write_bytes(content + SEAL + digest_of(content) + b"\n")

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.errors import CheckpointError, require
+from outpoint.errors import CheckpointError
 from outpoint.naming import named
 from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
 from outpoint.runs.directory import RunDirectory
+from outpoint.stored import Field, checked_arrays
 from outpoint.tables.parent_sets import check_lists
 
 SCORES, START, CANDIDATES, HOTTEST = "scores", "start", "candidates", "hottest"
@@ -30,6 +31,17 @@ FACTS = {
     REQUEST: dict,
 }
 """Facts that a run is continued by, and their types."""
+
+FIELDS = {
+    CANDIDATES: Field(("node", "candidate"), "i4"),
+    SCORES: Field(("node",), finite=False),
+    START: Field(("node",), "i4"),
+    STARTS: Field(("state", "node"), "i4"),
+    HOTTEST: Field(("power",), least=0.0, most=np.nextafter(1.0, 0.0)),
+    EFFORT: Field(("search",), least=np.nextafter(0.0, 1.0)),
+}
+"""The arrays of a run: its candidates, sums of its scores, where its chains start, the power of
+the hottest replicas, and how much was searched."""
 
 WORDS = 60
 """Most characters of a fact in a sentence."""
@@ -88,40 +100,21 @@ def saved_arrays(directory: RunDirectory) -> dict[str, NDArray[Any]]:
         return {}
     arrays = read_checkpoint(path)[1]
     try:
-        _check_arrays(**arrays)
-    except (TypeError, ValueError) as error:
+        return _checked(arrays)
+    except ValueError as error:
         raise CheckpointError(f"{path} does not describe a run of outpoint ({error}).") from None
-    return arrays
 
 
-def _check_arrays(
-    *,
-    scores: NDArray[Any],
-    start: NDArray[Any],
-    candidates: NDArray[Any],
-    hottest: NDArray[Any],
-    starts: NDArray[Any],
-    effort: NDArray[Any],
-) -> None:
+def _checked(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """What a table and the first states are made of; only the table knows which codes exist."""
-    require(
-        candidates.ndim == 2 and candidates.dtype == np.int32,
-        "its candidates are not lists of nodes",
-    )
-    check_lists(candidates)
-    n = len(candidates)
-    are_codes = start.dtype == starts.dtype == np.int32 and start.shape == (n,)
-    are_rows = starts.shape == (0,) or starts.shape[1:] == (n,)
-    require(are_codes and are_rows, "its first states are not those of its nodes")
-    require(
-        scores.dtype == np.float64 and scores.shape == (n,), "its scores are not one for each node"
-    )
-    require(hottest.dtype == np.float64 and hottest.shape == (1,), "it has no hottest power")
-    require(0.0 <= hottest[0] < 1.0, "its hottest power is not between 0 and 1")
-    require(effort.dtype == np.float64 and effort.shape == (2,), "it has no effort of searching")
-    require(
-        bool(((effort > 0.0) & (effort < np.inf)).all()), "its effort of searching is not positive"
-    )
+    sizes = {"power": 1, "search": 2}
+    nothing = np.zeros((0, 0))
+    starts, n_nodes = arrays.get(STARTS, nothing), len(arrays.get(CANDIDATES, nothing))
+    if starts.shape == (0,):  # all replicas start where the chain does
+        arrays = {**arrays, STARTS: starts.reshape(0, n_nodes)}
+    checked = checked_arrays(arrays, FIELDS, sizes)
+    check_lists(checked[CANDIDATES])
+    return checked
 
 
 def refuse_changes(run: RunDirectory, saved: Mapping[str, Any], now: Mapping[str, Any]) -> None:
