@@ -189,11 +189,6 @@ def check_powers(power: NDArray[np.float64]) -> None:
     require(given[:, 0].all() and not (given[:, 1:] & ~given[:, :-1]).any(), "a ladder has gaps")
 
 
-def check_counts(accepted: NDArray[np.int64], attempts: NDArray[np.int64]) -> None:
-    """No more successes than attempts."""
-    require((accepted <= attempts).all(), "more was accepted than tried")
-
-
 def check_dags(matrices: NDArray[np.uint8]) -> None:
     """Adjacency matrices (draw, parent, child) of DAGs: taking away outpoints leaves nothing."""
     require(not matrices.diagonal(axis1=1, axis2=2).any(), "a node is its own parent")

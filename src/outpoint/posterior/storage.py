@@ -23,6 +23,7 @@ from outpoint.errors import DataError, OptionError, require
 from outpoint.exact.feasibility import MAX_NODES
 from outpoint.exact.sets import DenseParentSets, StoredDraws
 from outpoint.mcmc import SAMPLERS
+from outpoint.mcmc.restoring import check_tries
 from outpoint.posterior import checks
 from outpoint.posterior.checks import ROUNDING
 from outpoint.posterior.effects import GaussianModel
@@ -266,8 +267,8 @@ def _check_records(
     checks.check_codes([arrays[name] for name in ("codes", *CODES)], sets)
     checks.check_outside_pairs(pairs, sets.candidates)
     checks.check_powers(arrays["power"])
-    checks.check_counts(arrays["accepted"], arrays["attempts"])
-    checks.check_counts(arrays["swap_accepted"], arrays["swap_attempts"])
+    check_tries(arrays["accepted"], arrays["attempts"])
+    check_tries(arrays["swap_accepted"], arrays["swap_attempts"])
 
 
 def _spread(values: NDArray[Any], pairs: NDArray[Any], n_nodes: int) -> NDArray[Any]:
