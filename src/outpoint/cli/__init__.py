@@ -34,8 +34,8 @@ from outpoint.cli.streams import (
     discard_output,
     forgiving_stderr,
     is_of_output,
+    printable,
 )
-from outpoint.cli.text import printable
 from outpoint.errors import OutpointError
 from outpoint.naming import command_line
 from outpoint.signals import treat_as_interruption

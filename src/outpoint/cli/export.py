@@ -103,7 +103,7 @@ def _write_content(
     posterior: "Posterior", path: Path, what: str, threshold: float | None, quiet: bool
 ) -> None:
     """Write a graph or table; edges that a consensus had to leave out are named on stderr."""
-    from outpoint.cli.text import printable
+    from outpoint.cli.streams import printable
     from outpoint.posterior.consensus import ConsensusWarning
     from outpoint.posterior.export import format_content
     from outpoint.writing import write_text

@@ -84,8 +84,8 @@ def _as_json(result: "MapResult") -> dict[str, Any]:
 def _print_result(result: "MapResult", data: "Dataset", chosen: object, out: Path | None) -> None:
     """Data, model, score, edges, verdict, file."""
     from outpoint.amounts import count_of
+    from outpoint.cli.streams import printable
     from outpoint.cli.summary import make_console, print_data, print_line
-    from outpoint.cli.text import printable
     from outpoint.posterior.info import describe_model
 
     console = make_console()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from outpoint.cli.text import printable
+from outpoint.cli.streams import printable
 from outpoint.errors import OptionError
 
 if TYPE_CHECKING:

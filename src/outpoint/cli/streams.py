@@ -3,7 +3,8 @@
 Standard error that nobody reads any more must not end a run: a terminal that was closed, or a
 ``tee`` that has died, makes every write fail. From the first failure on, what is written goes
 nowhere. What cannot be written to standard output is missed, so it is an error, but one that tells
-a command that has failed from one that has done its work.
+a command that has failed from one that has done its work. Text from data is made `printable`: every
+character is visible, and none moves the cursor of a terminal.
 """
 
 import errno
@@ -13,6 +14,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
+
+
+def printable(text: str) -> str:
+    """``text`` in one line: line breaks and control characters are shown by their escapes."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 class ForgivingStream:

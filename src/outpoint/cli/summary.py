@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from outpoint.amounts import count_of, write_number
-from outpoint.cli.text import printable
+from outpoint.cli.streams import printable
 from outpoint.data import Dataset
 from outpoint.posterior import Posterior, SampledPosterior
 from outpoint.posterior.certainty import judge_certainty
