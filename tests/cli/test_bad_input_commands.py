@@ -185,7 +185,6 @@ BAD_WORDS = {
     "compare run truth.dot --threshold 1.01": "threshold",
     "compare run run --threshold 0.3": "--threshold belongs to the comparison with a DAG",
     # effects
-    "effects categories": "need the score bge or blocks",
     "effects run --cause zz": "'zz' is not one of the variables",
     "effects run --effect [bold]": "'[bold]' is not one of the variables",
     "effects run --cause a --effect a": "both the cause and the effect",
@@ -193,6 +192,8 @@ BAD_WORDS = {
     "effects run --draws -2": "from 1, not -2",
     "effects run --level nan": "level",
     "effects run --level 1": "level",
+    "effects run --levels 0,1": "name all",
+    "effects run --cause a --effect b --effect-level x": "name all",
     "effects run --units feet": "'feet'",
     "effects run --seed -1": "a seed is a whole number from 0, not -1",
     "effects run --out no/x.csv": "there is no directory no",

@@ -113,3 +113,28 @@ def test_the_title_says_what_is_shown(run: Run, runs: Runs) -> None:
     run("learn", "boston", "--max-parents", "1", "--out", "r", "-q")
     assert title(of="r") == "strongest effects (20 of 182 pairs)"
     assert title("--effect", "medv", of="r") == "strongest effects on medv"
+
+
+@pytest.mark.parametrize("score", ["bge", "bdeu"])
+def test_one_effect_in_detail(run: Run, monkeypatch: pytest.MonkeyPatch, score: str) -> None:
+    """What Python answers about two values of a cause, and all pairs of categorical variables."""
+    name = {"bge": "boston", "bdeu": "asia"}[score]
+    cause, effect, two = {"bge": ("rm", "medv", "6,7"), "bdeu": ("smoke", "dysp", "no,yes")}[score]
+    posterior = op.learn(name, max_parents=2, seed=1)
+    monkeypatch.setattr("outpoint.cli.inputs.load_run", lambda path: posterior)
+    words = ["effects", "r", "--cause", cause, "--effect", effect, "--levels", two]
+    words += ["--draws", "50", "--seed", "1"]
+    expected = posterior.effect(cause, effect, two.split(","), n_draws=50, seed=1)
+    found = strict_json(run(*words, "--json", "--out", "e.csv").out)
+    check_schema(found, "effect")
+    for key, value in expected.rows():
+        assert found[key] == value
+    written = pd.read_csv("e.csv").set_index("what")["value"]
+    assert written["mean"] == pytest.approx(expected.mean)
+    shown = run(*words).out
+    assert shown.startswith(expected.question)
+    assert "sd_structure" in shown
+    assert run(*words, "-q").out == ""
+    pairs = run("effects", "r", "--effect", effect, "--draws", "20")
+    assert pairs.code == 0
+    assert pairs.out.startswith(f"strongest effects on {effect}")

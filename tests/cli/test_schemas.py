@@ -28,6 +28,7 @@ SCHEMAS = [
     "probability",
     "adjustment_sets",
     "next_experiment",
+    "effect",
 ]
 
 

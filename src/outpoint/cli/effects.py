@@ -1,4 +1,4 @@
-"""``outpoint effects``: causal effects from a run on continuous data."""
+"""``outpoint effects``: causal effects from a run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from outpoint.posterior import Posterior
     from outpoint.posterior.effects import CausalEffects
+    from outpoint.posterior.what_if import Effect
 
 N_SHOWN = 20
 BETWEEN = "effects are those between continuous variables"
@@ -27,6 +28,19 @@ def effects(
     ] = None,
     effect: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only effects on this variable.")
+    ] = None,
+    levels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="Two values of the cause to compare, in all detail; needs --cause and --effect.",
+        ),
+    ] = None,
+    effect_level: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL", help="With --levels: the level of the effect (default: its last)."
+        ),
     ] = None,
     draws: Annotated[
         int,
@@ -75,6 +89,15 @@ def effects(
             raise OptionError(f"{name!r} is not one of the variables of the run.")
     if cause is not None and cause == effect:
         raise OptionError(f"{cause!r} is both the cause and the effect: choose two variables.")
+    if levels is not None or effect_level is not None:
+        if levels is None or cause is None or effect is None:
+            raise OptionError("two --levels are compared of a --cause for an --effect: name all.")
+        two = options.parse_group(levels, "--levels")
+        one = posterior.effect(
+            cause, effect, two, effect_level, n_draws=draws, seed=seed, interval_level=level
+        )
+        _show_one(posterior, one, out, quiet=quiet, json=json)
+        return
     found = posterior.causal_effects(n_draws=draws, seed=seed, level=level, units=units)
     left_out = [name for name in posterior.names if name not in found.names]
     for name in (cause, effect):
@@ -116,9 +139,9 @@ def _print(
     from outpoint.posterior.effects import standardized_means
 
     console = make_console()
-    assert posterior.model is not None
-    sizes = standardized_means(found, table, posterior.model)
-    if found.units != "sd":
+    sizes = table["mean"].to_numpy()
+    if posterior.model is not None and found.units != "sd":
+        sizes = standardized_means(found, table, posterior.model)
         table = table.assign(mean_in_sd=sizes)
     order = (-abs(sizes)).argsort(kind="stable")[:N_SHOWN]
     print_table(console, table.iloc[order], title, significant=IN_UNITS)
@@ -131,6 +154,34 @@ def _print(
     if left_out:
         print_line(console, "Left out", f"{', '.join(left_out)} (categorical): {BETWEEN}")
     print_line(console, "Verdict", posterior.verdict)
+
+
+def _show_one(
+    posterior: "Posterior", found: "Effect", out: Path | None, *, quiet: bool, json: bool
+) -> None:
+    """All that is known about one effect."""
+    import pandas as pd
+
+    from outpoint.cli.output import print_json, print_note
+    from outpoint.cli.summary import make_console, print_line, print_table
+    from outpoint.posterior.export import format_table
+    from outpoint.writing import write_text
+
+    table = pd.DataFrame(found.rows(), columns=["what", "value"])
+    if out is not None:
+        write_text(out, format_table(table, ("what",)))
+    if json:
+        about = {"question": found.question, "level": found.interval_level, "note": found.note}
+        ratios = {"ratio": None, "ratio_lower": None, "ratio_upper": None}
+        print_json(about | {"n_draws": len(found.draws)} | ratios | dict(found.rows()))
+    elif not quiet:
+        console = make_console()
+        print_table(console, table, found.question, significant=("value",))
+        if found.note:
+            print_line(console, "Sign", found.note)
+        print_line(console, "Verdict", posterior.verdict)
+        if out is not None:
+            print_note(f"{'File':<10}{out}")
 
 
 def _title(cause: str | None, effect: str | None, n_shown: int, n_pairs: int) -> str:
