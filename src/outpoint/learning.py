@@ -10,8 +10,9 @@ from time import perf_counter
 from types import MappingProxyType
 
 from outpoint.amounts import count_of
+from outpoint.augmentation import augment, prepare_completed, require_small
 from outpoint.clock import Clock
-from outpoint.data import Data, Entry
+from outpoint.data import Data, Dataset, Entry
 from outpoint.data.cells import DecimalMark
 from outpoint.data.reading import Names, Treatment
 from outpoint.data.wording import enumerate_items
@@ -37,6 +38,7 @@ from outpoint.parts import (
 )
 from outpoint.posterior import ExactPosterior, Posterior, RunInfo, write_run
 from outpoint.posterior.assembling import assemble
+from outpoint.posterior.augmented import METHOD
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.exact import Solution
 from outpoint.posterior.info import make_info
@@ -92,6 +94,8 @@ def _make_run(
     saved = find_saved(run) if asked.resume and run is not None else None
     if saved is not None:
         asked = saved.adopt(asked, dataset)
+    if not dataset.is_complete:
+        return _integrate(dataset, asked, run, report, clock)
     model = prepare(dataset, asked)
     split = find_split(model.scorer, model.prior)
     method = _chosen_method(asked, split)
@@ -124,6 +128,47 @@ def _make_run(
     posterior.is_scored = model.is_scored
     posterior.network_model = NetworkModel.from_score(model.score, dataset)
     if run is not None:
+        command = asked.command
+        text = command(posterior) if callable(command) else command
+        write_run(posterior, run, data=dataset, command=text)
+    return posterior
+
+
+def _integrate(
+    dataset: Dataset,
+    asked: Options,
+    run: RunDirectory | None,
+    report: ProgressCallback,
+    clock: Clock,
+) -> Posterior:
+    """The posterior of a table with holes, which are integrated out."""
+    started = perf_counter()
+    if asked.method not in ("auto", "exact"):
+        raise OptionError(
+            f"missing values are integrated out by {option('method', 'auto')} only: leave out "
+            f"{named('method')}, or drop rows with holes with {option('missing', 'drop')}."
+        )
+    if asked.resume:
+        raise OptionError(
+            "a run on a table with missing values cannot be continued: start it anew with "
+            f"{option('overwrite', True)}."
+        )
+    model = prepare_completed(dataset, asked)
+    split = find_split(model.scorer, model.prior)
+    require_small(split, dataset.n_nodes)
+    model = limit_parents(model, split, asked.max_parents)
+    asked = replace(
+        asked, method=METHOD, seed=checked_seed(asked.seed), max_parents=model.max_parents
+    )
+
+    def info(taken: Mapping[str, float]) -> RunInfo:
+        seconds = perf_counter() - started
+        return make_info(model.record, asked, seconds=seconds, taken=taken)
+
+    posterior = augment(model, split, asked, info, report, clock)
+    posterior.is_scored = model.is_scored
+    if run is not None:
+        run.discard_checkpoint()
         command = asked.command
         text = command(posterior) if callable(command) else command
         write_run(posterior, run, data=dataset, command=text)

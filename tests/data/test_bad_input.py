@@ -284,7 +284,7 @@ BAD_OPTIONS = {
     "missing": (
         ARRAY,
         {"missing": "impute"},
-        ["missing is one of auto, drop, refuse, not 'impute'."],
+        ["missing is one of auto, augment, drop, refuse, not 'impute'."],
     ),
     "preferred kind": (ARRAY, {"prefer": "both"}, ["prefer is", "'both'"]),
     "ordinal and categorical": (ARRAY, {"ordinal": "x1", "categorical": "x1"}, ["'x1'", "both"]),

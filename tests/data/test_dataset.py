@@ -72,7 +72,7 @@ BAD = {
     "duplicate": ((("a", "b", "a"), np.ones((2, 3))), "'a' occurs more than once"),
     "duplicates": ((("a", "b", "b", "a"), np.ones((2, 4))), "'a' and 'b' occur more than once"),
     "empty name": ((("a", " "), np.ones((2, 2))), "Column 2 has no name"),
-    "nan": ((("a", "b"), [[1, 2], [3, np.nan]]), "'b' has the value nan in row 2"),
+    "nothing": ((("a", "b"), [[1, np.nan], [3, np.nan]]), "'b' has no value in any row"),
     "inf": ((("a", "b"), [[np.inf, 2]]), "'a' has the value inf in row 1"),
     "vector": ((("a", "b"), [1, 2]), "2 dimensions"),
     "text": ((("a", "b"), [["x", "y"]]), "not a table of numbers"),

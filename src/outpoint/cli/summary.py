@@ -47,7 +47,7 @@ def print_summary(
     console = make_console()
     info = posterior.info
     why = ""
-    if is_chosen:
+    if is_chosen and data.is_complete:
         few = posterior.log_evidence is not None
         why = f" ({'few enough' if few else 'too many'} variables to sum over all DAGs)"
     print_data(console, data, score)

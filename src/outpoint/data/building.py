@@ -1,6 +1,6 @@
 """From columns to a data set: the door that lets in whatever can be learned from.
 
-Columns that are hardly variables are set aside, rows with holes are dropped where enough rows stay,
+Columns that are hardly variables are set aside, rows with holes are kept or dropped,
 and each column that is left gets its kind. Every such decision becomes a note, one line that
 also names the option that changes it. With ``strict`` nothing is decided: what would have been is
 refused, all of it in one message.
@@ -25,7 +25,7 @@ from outpoint.data.columns import (
     order_levels,
 )
 from outpoint.data.copies import find_copies
-from outpoint.data.dataset import Asked, Dataset, Kind, check_column_names
+from outpoint.data.dataset import Asked, Dataset, Kind, are_constant, check_column_names
 from outpoint.data.interventions import Entry, Interventions, check_length, parse_interventions
 from outpoint.data.problems import ColumnProblem, Missing, refuse, refuse_empty, refuse_sparse
 from outpoint.data.reading import Reading
@@ -125,7 +125,7 @@ class _Door:
         doubts = [column.doubt for column in self.columns if column.doubt is not None]
         if self.reading.strict:
             missing, n_incomplete = self._missing()
-            if self.reading.missing == "drop":
+            if self.reading.missing in ("drop", "augment"):
                 missing = []
             refuse(problems + doubts, missing, (n_incomplete, len(self.kept)))
         wanted = [problem for problem in problems if self.keep or problem.name in self.asked]
@@ -137,6 +137,8 @@ class _Door:
         """A column as it was asked for, or judged by its content."""
         asked = self.asked.get(column.name)
         present = column.take(~column.missing)
+        if not present.values.size and self.reading.missing == "augment":
+            return ColumnProblem("sparse", column.name, "all of them")
         if asked == "ordinal":
             return order_levels(column, self.reading.orders[column.name])
         if asked == "continuous":
@@ -163,9 +165,12 @@ class _Door:
             decisions.refuse_nothing_left(self.columns, self.aside)
 
     def treat_missing(self) -> None:
-        """Drop rows with missing values, or refuse."""
+        """Keep missing values for whoever integrates them out, drop their rows, or refuse."""
         treatment = self.reading.missing
         missing, n_incomplete = self._missing()
+        if treatment == "augment":
+            self._keep_holes(missing)
+            return
         if treatment == "refuse" or (treatment == "auto" and self.reading.strict):
             refuse([], missing, (n_incomplete, len(self.kept)))
         incomplete = self._incomplete()
@@ -178,6 +183,16 @@ class _Door:
         self.kept = ~incomplete
         self.columns = [column.take(self.kept) for column in self.columns]
         self.notes.append(decisions.describe_dropped(int(incomplete.sum()), missing, self.kept))
+
+    def _keep_holes(self, missing: Sequence[Missing]) -> None:
+        """Leave missing values as they are; rows without any value say nothing, and are dropped."""
+        empty = np.all([column.missing for column in self.columns], axis=0)
+        self.kept = ~empty
+        self.columns = [column.take(self.kept) for column in self.columns]
+        if empty.any():
+            self.notes.append(decisions.describe_empty_rows(int(empty.sum())))
+        if missing:
+            self.notes += decisions.describe_holes(self.columns)
 
     def _incomplete(self) -> npt.NDArray[np.bool_]:
         return np.any([column.missing for column in self.columns], axis=0)
@@ -208,7 +223,11 @@ class _Door:
         """Leave out columns that only say which rows belong together."""
         if self.keep:
             return
-        free = [column for column in self.columns if column.name not in self.asked]
+        free = [
+            column
+            for column in self.columns
+            if column.name not in self.asked and not column.missing.any()
+        ]
         found = find_units(free)
         if self.reading.strict:
             refuse(found, [], (0, 0))
@@ -217,13 +236,13 @@ class _Door:
     def decide_kinds(self) -> dict[str, Kind | None]:
         """The kind of every column; whole tables of codes are categories."""
         prefer = self.reading.prefer
-        if prefer is None and not self.asked and are_codes(self.columns):
+        if prefer is None and not self.asked and are_codes([one.present for one in self.columns]):
             prefer = "categorical"
             self.notes.append(decisions.describe_coded())
         kinds = {
             column.name: "continuous"
             if self.asked.get(column.name) == "ordinal"
-            else decide_kind(column, _plain(self.asked.get(column.name)), prefer)
+            else decide_kind(column.present, _plain(self.asked.get(column.name)), prefer)
             for column in self.columns
         }
         self.columns = [
@@ -246,6 +265,8 @@ class _Door:
             return
         if all(one is None for one in levels):
             refuse_correlations([column.name for column in self.columns], values)
+        if np.isnan(values).any():
+            return
         counts = find_counts(self.columns, list(kinds.values()))
         if counts is not None:
             self.notes.append(decisions.describe_counts(counts))
@@ -261,11 +282,11 @@ class _Door:
         if self.keep or self.reading.strict or self.reading.allow_degenerate:
             return every
         declared = {column.name for column in self.columns if column.declared}
+        is_constant = are_constant(values)
         constant = {
             v
             for v in every
-            if (values[:, v] == values[0, v]).all()
-            and not (names[v] in declared and len(levels[v] or ()) > 1)
+            if is_constant[v] and not (names[v] in declared and len(levels[v] or ()) > 1)
         }
         pairs = find_copies(values, [one is None for one in levels])
         copies = {b: a for a, b in reversed(pairs) if not {a, b} & constant}

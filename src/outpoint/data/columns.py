@@ -68,6 +68,12 @@ class Column:
         return np.isnan(self.values)
 
     @property
+    def present(self) -> "Column":
+        """The column at the rows that have a value."""
+        missing = self.missing
+        return self.take(~missing) if missing.any() else self
+
+    @property
     def is_whole(self) -> bool:
         """Whether all values are whole numbers."""
         return bool((self.values == np.floor(self.values)).all())
@@ -372,13 +378,15 @@ def assemble(
     discretize: Mapping[str, int],
     ranked: Collection[str] = (),
 ) -> tuple[tuple[str, ...], Floats, tuple[tuple[str, ...] | None, ...]]:
-    """Names, values and levels of complete columns, each of its kind by :func:`decide_kind`.
+    """Names, values and levels of columns, each of its kind by :func:`decide_kind`.
 
     Columns that are ``ranked``, and ordered levels taken as continuous, enter as normal scores.
+    What is made of a column rests on the values it has; missing ones stay missing.
     """
     of_constants: Kind = "continuous" if "continuous" in kinds.values() else "categorical"
     values, levels = [], []
-    for column in columns:
+    for whole in columns:
+        column = whole.present
         kind = kinds[column.name] or of_constants
         made = as_categorical(column) if kind == "categorical" else column
         codes, labels = (made.values, made.levels)
@@ -386,7 +394,9 @@ def assemble(
             codes, labels = quantile_bins(made.values, discretize[column.name])
         elif kind == "continuous" and (column.name in ranked or labels is not None):
             codes, labels = normal_scores(made.values), None
-        values.append(codes)
+        spread = np.full(whole.values.size, np.nan)
+        spread[~whole.missing] = codes
+        values.append(spread)
         levels.append(labels)
     names = tuple(column.name for column in columns)
     return names, np.column_stack(values), tuple(levels)

@@ -17,12 +17,19 @@ _ROUNDINGS = 64.0
 
 
 def find_copies(values: Floats, continuous: Sequence[bool]) -> list[tuple[int, int]]:
-    """Pairs of positions, in order, of columns of one kind that determine each other."""
+    """Pairs of positions, in order, of columns of one kind that determine each other.
+
+    Columns with missing values are compared if they lack the same ones.
+    """
     pairs = []
-    for wanted in (True, False):
-        chosen = np.array([v for v, one in enumerate(continuous) if one is wanted], dtype=np.int64)
-        find = _linear_copies if wanted else _relabelled_copies
-        pairs += [(int(chosen[a]), int(chosen[b])) for a, b in find(values[:, chosen])]
+    missing = np.isnan(values)
+    groups: dict[tuple[bool, bytes], list[int]] = {}
+    for v, one in enumerate(continuous):
+        groups.setdefault((bool(one), missing[:, v].tobytes()), []).append(v)
+    for (is_continuous, _), chosen in groups.items():
+        find = _linear_copies if is_continuous else _relabelled_copies
+        present = values[~missing[:, chosen[0]]][:, chosen]
+        pairs += [(chosen[a], chosen[b]) for a, b in find(present)]
     return sorted(pairs)
 
 

@@ -1,10 +1,10 @@
 """One validated table of data, the only form in which the rest of the package sees data.
 
-A :class:`Dataset` is a rectangle of finite numbers with a name and a kind for every column. A
-continuous column holds its values; a categorical column holds level codes ``0 .. r-1`` and carries
-the ``r`` labels next to it, including levels that were never observed, because the number of levels
-is part of the model. Everything is read-only, so a data set can be shared between threads and
-identified by its fingerprint.
+A :class:`Dataset` is a rectangle of finite numbers with a name and a kind for every column; a cell
+without a value holds NaN. A continuous column holds its values; a categorical column holds level
+codes ``0 .. r-1`` and carries the ``r`` labels next to it, including levels that were never
+observed, because the number of levels is part of the model. Everything is read-only, so a data set
+can be shared between threads and identified by its fingerprint.
 
 Constant columns, copies of columns and fewer rows than columns are valid data here: whether they
 are a problem depends on the score, and the scores say so.
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from outpoint.amounts import count_of
 from outpoint.data.binning import quantile_bins
 from outpoint.data.copies import find_copies
 from outpoint.data.interventions import (
@@ -55,13 +56,14 @@ N_ROWS = 5
 class Dataset:
     """Named columns of finite numbers, read-only.
 
-    ``values`` (row, column) holds the numbers of a continuous column, and level codes from 0 of a
-    categorical one. ``levels`` has one entry per column: ``None`` for a continuous column, for a
-    categorical one the labels, also of levels never observed; left empty, all columns are
-    continuous. ``interventions`` has one entry per row, the names of the variables that were set
-    from outside in it; left empty, all rows were only observed. A table that ``declares_states``
-    has a row with the number of states of every column, and is taken as it is, copies included.
-    ``slices`` tells which columns of a time series are earlier values of others.
+    ``values`` (row, column) holds the numbers of a continuous column, level codes from 0 of a
+    categorical one, and NaN where a value is missing. ``levels`` has one entry per column: ``None``
+    for a continuous column, for a categorical one the labels, also of levels never observed; left
+    empty, all columns are continuous. ``interventions`` has one entry per row, the names of the
+    variables that were set from outside in it; left empty, all rows were only observed. A table
+    that ``declares_states`` has a row with the number of states of every column, and is taken as it
+    is, copies included. ``slices`` tells which columns of a time series are earlier values of
+    others.
 
     How the data came here takes no part in comparisons: ``source`` says where from; ``path`` is
     what ``load_dataset`` was given, a file or the name of a bundled data set, and ``reading`` holds
@@ -112,6 +114,18 @@ class Dataset:
         """The number of variables (columns)."""
         return len(self.names)
 
+    @cached_property
+    def missing(self) -> npt.NDArray[np.bool_]:
+        """Whether a cell has no value (row, column), read-only."""
+        missing = np.isnan(self.values)
+        missing.flags.writeable = False
+        return missing
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether every cell has a value."""
+        return not self.missing.any()
+
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """``"continuous"`` or ``"categorical"`` for every column."""
@@ -135,6 +149,8 @@ class Dataset:
     def codes(self) -> npt.NDArray[np.int32]:
         """The level codes of all-categorical data, read-only; :class:`DataError` otherwise."""
         self._require_categorical()
+        if not self.is_complete:
+            raise DataError(f"Level codes need a complete table; {describe_holes(self)}.")
         codes = self.values.astype(np.int32)
         codes.flags.writeable = False
         return codes
@@ -159,8 +175,9 @@ class Dataset:
     @property
     def constant_columns(self) -> tuple[str, ...]:
         """The names of the columns with a single observed value."""
-        constant = (self.values == self.values[0]).all(axis=0)
-        return tuple(name for name, flag in zip(self.names, constant, strict=True) if flag)
+        return tuple(
+            name for name, flag in zip(self.names, are_constant(self.values), strict=True) if flag
+        )
 
     @cached_property
     def copied_columns(self) -> tuple[tuple[str, str], ...]:
@@ -204,23 +221,24 @@ class Dataset:
     def standardized(self) -> "Dataset":
         """Continuous columns shifted to mean 0 and scaled to sample standard deviation 1.
 
-        Constant columns become 0; categorical columns are left alone.
+        Constant columns become 0; categorical columns and missing values are left alone.
         """
         values = self.values.copy()
-        constant = (values == values[0]).all(axis=0)
+        constant = are_constant(values)
         for v, one in enumerate(self.levels):
             if one is None:
-                scaled, _ = _tame(values[:, v])
+                there = ~self.missing[:, v]
+                scaled, _ = _tame(values[there, v])
                 centred = scaled - scaled.mean()
-                values[:, v] = 0.0 if constant[v] else centred / np.std(centred, ddof=1)
+                values[there, v] = 0.0 if constant[v] else centred / np.std(centred, ddof=1)
         return self._changed(values=values)
 
     @property
     def standard_deviations(self) -> npt.NDArray[np.float64]:
         """The sample standard deviation of every column; 0 where only one value was observed."""
         deviations = np.zeros(self.n_nodes)
-        for v in np.flatnonzero((self.values != self.values[0]).any(axis=0)):
-            scaled, exponent = _tame(self.values[:, v])
+        for v in np.flatnonzero(~are_constant(self.values)):
+            scaled, exponent = _tame(self.values[~self.missing[:, v], v])
             deviations[v] = np.ldexp(scaled.std(ddof=1), exponent)
         return deviations
 
@@ -256,7 +274,8 @@ class Dataset:
         levels = list(self.levels)
         for v, one in enumerate(self.levels):
             if one is None:
-                values[:, v], levels[v] = quantile_bins(values[:, v], bins)
+                there = ~self.missing[:, v]
+                values[there, v], levels[v] = quantile_bins(values[there, v], bins)
         return self._changed(values=values, levels=tuple(levels))
 
     def to_frame(self, interventions: str | None = None) -> "pd.DataFrame":
@@ -272,9 +291,8 @@ class Dataset:
             if one is None:
                 columns[name] = column.copy()
             else:
-                columns[name] = pd.Categorical.from_codes(
-                    column.astype(np.int32).tolist(), categories=pd.Index(one)
-                )
+                codes = np.where(self.missing[:, v], -1, column).astype(np.int32)
+                columns[name] = pd.Categorical.from_codes(codes.tolist(), categories=pd.Index(one))
         frame = pd.DataFrame(columns)
         if interventions is not None:
             if interventions in self.names:
@@ -299,7 +317,7 @@ class Dataset:
         if not isinstance(other, Dataset):
             return NotImplemented
         same_labels = self.names == other.names and self.levels == other.levels
-        same_rows = np.array_equal(self.values, other.values)
+        same_rows = np.array_equal(self.values, other.values, equal_nan=True)
         same_roles = self.interventions == other.interventions and self.slices == other.slices
         return same_labels and same_rows and same_roles
 
@@ -308,7 +326,8 @@ class Dataset:
 
     def describe(self) -> str:
         """Size, kinds and interventions in words, naming the columns of a rarer kind."""
-        return self._describe_kinds() + self._describe_interventions()
+        holes = "" if self.is_complete else f"; {count_of(int(self.missing.sum()), 'missing cell')}"
+        return self._describe_kinds() + self._describe_interventions() + holes
 
     def _describe_interventions(self) -> str:
         if not self.interventions:
@@ -366,6 +385,22 @@ def check_column_names(names: tuple[str, ...], where: str = "The data") -> None:
         )
 
 
+def describe_holes(data: Dataset) -> str:
+    """How many cells of which columns are missing."""
+    numbers = data.missing.sum(axis=0)
+    order = [v for v in np.argsort(-numbers, kind="stable") if numbers[v]]
+    counts = enumerate_items([f"{data.names[v]!r} ({numbers[v]})" for v in order], limit=4)
+    total = int(numbers.sum())
+    return f"{count_of(total, 'cell')} {'is' if total == 1 else 'are'} missing, in {counts}"
+
+
+def are_constant(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which columns have a single observed value."""
+    first = values[np.argmax(~np.isnan(values), axis=0), np.arange(values.shape[1])]
+    constant: npt.NDArray[np.bool_] = ((values == first) | np.isnan(values)).all(axis=0)
+    return constant
+
+
 def _tame(column: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], int]:
     """A column divided by a power of 2, and its exponent: no digit changes, no square overflows."""
     exponent = int(np.frexp(np.abs(column).max())[1])
@@ -384,6 +419,7 @@ def _as_matrix(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
         raise DataError(
             f"The values must form a table (2 dimensions), not {matrix.ndim} dimension(s)."
         )
+    matrix[np.isnan(matrix)] = np.nan  # whatever bits stand for it
     matrix += 0.0  # equal values must have equal bytes: fingerprints and column comparison
     return matrix
 
@@ -391,13 +427,17 @@ def _as_matrix(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
 def _validate_values(
     names: tuple[str, ...], values: npt.NDArray[np.float64], levels: tuple[Levels | None, ...]
 ) -> None:
-    """Refuse values that are not finite, and codes without a level."""
-    if not np.isfinite(values).all():
-        row, v = np.argwhere(~np.isfinite(values))[0]
+    """Refuse infinite values, columns without any value, and codes without a level."""
+    if np.isinf(values).any():
+        row, v = np.argwhere(np.isinf(values))[0]
         raise DataError(
             f"Column {names[v]!r} has the value {values[row, v]} in row {row + 1}; "
-            "remove or impute missing and infinite values first."
+            "correct or remove infinite values first."
         )
+    missing = np.isnan(values)
+    if missing.all(axis=0).any():
+        v = int(np.argmax(missing.all(axis=0)))
+        raise DataError(f"Column {names[v]!r} has no value in any row; leave it out.")
     for v, one in enumerate(levels):
         if one is None:
             continue
@@ -408,6 +448,7 @@ def _validate_values(
             )
         column = values[:, v]
         bad = (column < 0) | (column >= len(one)) | (column != np.floor(column))
+        bad &= ~missing[:, v]
         if bad.any():
             row = int(np.argmax(bad))
             raise DataError(

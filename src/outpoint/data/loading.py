@@ -114,7 +114,8 @@ def load_dataset(
         A column of whole numbers that tells how often each row was observed, as in a table of
         counts; it is not a variable itself.
     missing
-        ``"drop"`` leaves out rows with missing values, ``"refuse"`` refuses them. ``"auto"`` leaves
+        ``"augment"`` keeps them: :func:`learn` integrates them out. ``"drop"`` leaves out rows with
+        missing values, ``"refuse"`` refuses them. ``"auto"`` leaves
         out columns that lack more than a third of their values, then rows if at least two thirds of
         them stay, and refuses otherwise.
     na
@@ -187,13 +188,15 @@ def _source_of(data: Data, reading: Reading) -> tuple[Source, str | None]:
 def _reread(data: Dataset, reading: Reading, entries: Iterable[Entry] | None) -> Dataset:
     """Options applied to a data set; what they cannot change is refused."""
     given = reading.given()
+    has_holes = reading.missing in ("drop", "refuse") and not data.is_complete
     useless = [name for name in _OF_CELLS if name in given]
     if useless:
         raise OptionError(
             f"{' and '.join(map(named, useless))} tell how cells are read, and these data are a "
             "Dataset already; leave the options out."
         )
-    if not given.keys() - _OF_TABLES and entries is None and not _changes_kinds(data, reading):
+    is_unchanged = not given.keys() - _OF_TABLES and entries is None and not has_holes
+    if is_unchanged and not _changes_kinds(data, reading):
         return data
     # options on top of others, or of changes in Python, cannot be written as one call
     written = given if data.reading == {} and entries is None else None

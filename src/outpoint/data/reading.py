@@ -17,7 +17,7 @@ ALL = "all"
 """Stands for all columns, unless a column has that name."""
 
 Names = str | Iterable[str]
-Treatment = Literal["auto", "drop", "refuse"]
+Treatment = Literal["auto", "augment", "drop", "refuse"]
 
 
 class UnknownColumnError(OptionError):

@@ -288,11 +288,11 @@ class Options:
         Tested("the name of a column", "COLUMN", test=is_text),
         "Column that tells how often each row was observed.",
     )
-    missing: Literal["auto", "drop", "refuse"] = reading(
+    missing: Literal["auto", "augment", "drop", "refuse"] = reading(
         "auto",
-        choice("auto", "drop", "refuse", metavar="auto|drop|refuse"),
-        "Rows with missing values: drop or refuse them; auto (default) drops them if two thirds of "
-        "the rows stay.",
+        choice("auto", "augment", "drop", "refuse", metavar="auto|augment|drop|refuse"),
+        "Missing values: augment integrates them out, drop leaves out their rows, refuse refuses "
+        "them; auto (default) drops rows if two thirds of them stay.",
     )
     na: tuple[str, ...] | None = reading(
         None,

@@ -117,11 +117,12 @@ class _Evidence:
     limits: Limits
     crossing: Crossing | None
     begin_apart: bool
+    basis: str = ""
 
     @property
     def advice(self) -> str:
         """What may help chains that do not agree."""
-        return OTHER_METHOD if self.crossing is None else RUN_LONGER
+        return OTHER_METHOD if self.crossing is None and not self.basis else RUN_LONGER
 
     @property
     def largest_difference(self) -> float:
@@ -142,6 +143,7 @@ def assess(
     crossing: Crossing | None = None,
     begin_apart: bool = True,
     bias: str = "",
+    basis: str = "",
     limits: Limits | None = None,
 ) -> Assessment:
     """Judge a run.
@@ -150,14 +152,15 @@ def assess(
     as ``"rm -> medv"``), or a tuple of such arrays, of which all but the first have few and long
     batches. ``log_scores`` and ``n_edges`` (chain, draw) are those of the DAGs drawn,
     ``frozen_chains`` the chains whose state never changed. ``crossing`` tells of the ladders of
-    samplers that have some, ``begin_apart`` whether chains began at different DAGs, and ``bias``
-    what is wrong with a sampler however long it runs.
+    samplers that have some, ``begin_apart`` whether chains began at different DAGs, ``bias``
+    what is wrong with a sampler however long it runs, and ``basis`` what agreement rests on where
+    there is more to say than that there is no ladder.
     """
     series = _checked_series(edge_series, edge_names)
     scalars = _checked_scalars(log_scores, n_edges, n_chains=len(series[0]))
     frozen = tuple(sorted(int(chain) for chain in frozen_chains))
     evidence = _gather(
-        series, edge_names, scalars, frozen, limits or Limits(), crossing, begin_apart
+        series, edge_names, scalars, frozen, limits or Limits(), crossing, begin_apart, basis
     )
     n_chains = len(evidence.means)
     problem = _first_problem(evidence)
@@ -218,6 +221,7 @@ def _gather(
     limits: Limits,
     crossing: Crossing | None,
     begin_apart: bool,
+    basis: str,
 ) -> _Evidence:
     parts = [diagnose(part, limits, long_batches=i > 0) for i, part in enumerate(series)]
     edges = SeriesDiagnostics._make([np.concatenate(arrays) for arrays in zip(*parts, strict=True)])
@@ -237,6 +241,7 @@ def _gather(
         limits=limits,
         crossing=crossing,
         begin_apart=begin_apart,
+        basis=basis,
     )
 
 
@@ -458,7 +463,9 @@ def _agreement(evidence: _Evidence) -> str:
         )
     if evidence.crossing is not None:
         return f"{text} after {sum(evidence.crossing.round_trips)} round trips of tempered replicas"
-    return f"{text}, judged by their agreement alone as this sampler has no ladder"
+    return text + (
+        evidence.basis or ", judged by their agreement alone as this sampler has no ladder"
+    )
 
 
 def _recommendation(evidence: _Evidence) -> str:

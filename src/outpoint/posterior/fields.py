@@ -69,6 +69,14 @@ OUTSIDE_FIELDS = {
 MISSING_MASS = {"missing_mass": _probability("node")}
 """What files have if it is known; those of earlier versions do not."""
 
+HOLES_FIELDS = {
+    "holes_cells": _code("cell", "end"),
+    "holes_tables": _real("chain", "table", "cell"),
+    "holes_squares": _probability("chain", "node", "candidate"),
+    "holes_ancestors": _probability("chain", "parent", "child"),
+}
+"""What files of posteriors of tables with missing values have besides."""
+
 MADE = (
     ("chain", "outside_batch", "node", "node"),
     ("chain", "node", "node"),

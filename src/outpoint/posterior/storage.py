@@ -25,12 +25,14 @@ from outpoint.exact.sets import DenseParentSets, StoredDraws
 from outpoint.mcmc import SAMPLERS
 from outpoint.mcmc.restoring import check_tries
 from outpoint.posterior import checks
+from outpoint.posterior.augmented import METHOD, AugmentedPosterior, Holes
 from outpoint.posterior.checks import ROUNDING
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.exact import ExactPosterior
 from outpoint.posterior.fields import (
     CANDIDATES,
     CODES,
+    HOLES_FIELDS,
     MADE,
     MISSING_MASS,
     MODEL_FIELDS,
@@ -105,6 +107,11 @@ def write_posterior(posterior: Posterior, path: Path) -> None:
         arrays, texts, numbers = _partly_parts(posterior)
     elif isinstance(posterior, SampledPosterior):
         arrays, texts, numbers = _sampled_parts(posterior)
+        if isinstance(posterior, AugmentedPosterior):
+            texts["posterior"] = "augmented"
+            for name, field in HOLES_FIELDS.items():
+                value = getattr(posterior.holes, name.removeprefix("holes_"))
+                arrays[name] = field.dimensions, value
     elif isinstance(posterior, ExactPosterior):
         arrays, texts, numbers = _exact_parts(posterior)
     else:
@@ -220,7 +227,8 @@ def _stacked(values: list[NDArray[Any]]) -> NDArray[Any]:
 def _sampled(
     info: RunInfo, names: tuple[str, ...], content: Content, fewest_candidates: int = 1
 ) -> SampledPosterior:
-    require(info.method in SAMPLERS, f"there is no sampler {info.method!r}")
+    is_known = info.method in SAMPLERS or info.method == METHOD
+    require(is_known, f"there is no sampler {info.method!r}")
     moves = checks.checked_moves(content.text("moves"))
     content.sizes["move"] = len(moves)
     absent = [name for name in SINCE_BATCHES if name not in content]
@@ -252,6 +260,24 @@ def _sampled(
         is_complete=bool(content.number("is_complete", 0, 1)),
         lost_mass=float(content.number("lost_mass", 0)),
         missing_mass=missing_mass,
+    )
+
+
+def _augmented(info: RunInfo, names: tuple[str, ...], content: Content) -> AugmentedPosterior:
+    require(info.method == METHOD, "it was not computed from completed tables")
+    sampled = _sampled(info, names, content)
+    arrays = content.read(HOLES_FIELDS)
+    holes = Holes(**{name.removeprefix("holes_"): array for name, array in arrays.items()})
+    limits = np.array([info.n_observations, len(names)])
+    is_cell = ((holes.cells >= 0) & (holes.cells < limits)).all()
+    require(bool(is_cell), "a missing cell is none of the table")
+    return AugmentedPosterior(
+        info,
+        names,
+        sampled.parent_sets,
+        sampled.records,
+        holes=holes,
+        is_complete=sampled.is_complete,
     )
 
 
@@ -334,6 +360,7 @@ def _by_parts(info: RunInfo, names: tuple[str, ...], content: Content) -> ExactP
 
 READERS: dict[str, Callable[[RunInfo, tuple[str, ...], Content], Posterior]] = {
     "sampled": _sampled,
+    "augmented": _augmented,
     "partly exact": _partly,
     "exact": _exact,
     "parts": _by_parts,

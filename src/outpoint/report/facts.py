@@ -223,12 +223,13 @@ def describe_columns(data: Dataset | None) -> Rows:
         return []
     rows = []
     for column, (name, kind) in enumerate(zip(data.names, data.kinds, strict=True)):
-        values = np.asarray(data.values)[:, column]
+        values = np.asarray(data.values)[~data.missing[:, column], column]
         if kind == "continuous":
             text = f"{values.min():.6g} to {values.max():.6g}, mean {values.mean():.6g}"
         else:
             text = count_of(len(np.unique(values)), "level")
-        rows.append([name, kind, text])
+        n_missing = data.n_obs - len(values)
+        rows.append([name, kind, f"{text}; {n_missing:,} missing" if n_missing else text])
     return rows
 
 

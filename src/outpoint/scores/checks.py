@@ -11,7 +11,7 @@ import numpy as np
 
 from outpoint.data import Dataset
 from outpoint.data.cells import parse_numbers
-from outpoint.data.dataset import Kind
+from outpoint.data.dataset import Kind, describe_holes
 from outpoint.data.wording import enumerate_items, enumerate_names
 from outpoint.errors import DataError, OptionError
 from outpoint.naming import option
@@ -42,6 +42,15 @@ def require_kind(data: Dataset, kind: Kind, score: str) -> None:
         f"{'is' if len(wrong) == 1 else 'are'} {other}: "
         f"{enumerate_items([*ways, 'choose another score'], ', or ')}."
     )
+
+
+def require_complete(data: Dataset) -> None:
+    """Refuse a table with holes, which has no score."""
+    if not data.is_complete:
+        raise DataError(
+            f"Only a complete table has a score, but {describe_holes(data)}: drop the rows with "
+            f"{option('missing', 'drop')}."
+        )
 
 
 def refuse_mixture(data: Dataset, what: str) -> None:

@@ -24,7 +24,7 @@ from outpoint.data.wording import enumerate_names
 from outpoint.errors import DataError, OptionError
 from outpoint.naming import option
 from outpoint.scores.base import FamilyScorer, LocalScore, Nodes
-from outpoint.scores.checks import go_on
+from outpoint.scores.checks import go_on, require_complete
 from outpoint.scores.families import Scores
 from outpoint.scores.prior import StructurePrior
 
@@ -34,6 +34,7 @@ Rows = NDArray[np.bool_]
 
 def score_observed(data: Dataset, make: Callable[[Rows], FamilyScorer]) -> FamilyScorer:
     """Scores of nodes by the rows in which they were not set; ``make`` scores all nodes by some."""
+    require_complete(data)
     every = np.ones(data.n_obs, dtype=np.bool_)
     if not data.interventions:
         return make(every)
@@ -44,6 +45,7 @@ def score_observed(data: Dataset, make: Callable[[Rows], FamilyScorer]) -> Famil
 
 def bind_score(score: LocalScore, data: Dataset, *, allow_degenerate: bool) -> FamilyScorer:
     """Bind a score to data; one that does not know what interventions are is refused them."""
+    require_complete(data)
     scorer = score.bind(data, allow_degenerate=allow_degenerate)
     if data.interventions and not isinstance(scorer, InterventionScorer):
         raise OptionError(

@@ -1,0 +1,83 @@
+"""The cells without a value, and what draws them: one object for each kind of model."""
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from outpoint.arrays import Booleans, Floats
+from outpoint.data import Dataset
+from outpoint.data.wording import enumerate_names
+from outpoint.errors import DataError
+from outpoint.scores import FamilyScorer, LocalScore
+
+
+class Cells(ABC):
+    """The missing cells of a table, and the model that they are drawn from.
+
+    Tables are completed on the scale of the model: continuous columns are standardised if the score
+    does so, once, by the values that were observed. ``missing`` tells which cells are drawn.
+    """
+
+    def __init__(self, data: Dataset, score: Any) -> None:
+        refuse_set(data)
+        self.original = data
+        self.score: Any = score
+        is_scaled = getattr(score, "standardize", False)
+        self.data = data.standardized() if is_scaled else data
+        if is_scaled:
+            self.score = replace(score, standardize=False)
+        self.missing: Booleans = data.missing
+        self._is_scaled = is_scaled
+
+    def start(self, rng: np.random.Generator) -> Floats:
+        """A first table: every missing cell is drawn from the observed ones of its column."""
+        values = self.data.values.copy()
+        for v in np.flatnonzero(self.missing.any(axis=0)):
+            gone = self.missing[:, v]
+            values[gone, v] = rng.choice(values[~gone, v], int(gone.sum()))
+        return values
+
+    def complete(self, values: Floats) -> Dataset:
+        """A completed table, on the scale of the model, as a data set."""
+        return replace(self.data, values=values)
+
+    def scorer(self, values: Floats) -> FamilyScorer:
+        """The scores of a completed table."""
+        score: LocalScore = self.score
+        return score.bind(self.complete(values), allow_degenerate=True)
+
+    @abstractmethod
+    def redraw(self, values: Floats, dag: Booleans, rng: np.random.Generator) -> None:
+        """Draw all missing cells anew, given a DAG [parent, child], in place."""
+
+    def drawn(self, values: Floats) -> Floats:
+        """The drawn cells of a table, row by row, in the units of the data."""
+        cells: Floats = values[self.missing]
+        if not self._is_scaled:
+            return cells
+        columns = np.nonzero(self.missing)[1]
+        is_continuous = np.array([levels is None for levels in self.data.levels])
+        means = np.nanmean(self.original.values, axis=0)
+        shift = np.where(is_continuous, means, 0.0)[columns]
+        scale = np.where(is_continuous, self.original.standard_deviations, 1.0)[columns]
+        return shift + scale * cells
+
+
+def refuse_set(data: Dataset) -> None:
+    """Refuse variables that were set from outside to a value that nobody knows."""
+    unknown = data.missing & data.is_set if data.interventions else data.missing[:0]
+    if unknown.any():
+        names = [data.names[v] for v in np.flatnonzero(unknown.any(axis=0))]
+        raise DataError(
+            f"{enumerate_names(names)} {'was' if len(names) == 1 else 'were'} set from outside in "
+            "rows where the value is missing, and what a variable was set to cannot be inferred: "
+            "fill in the values, or leave out the rows."
+        )
+
+
+def rows_by_targets(data: Dataset) -> tuple[Booleans, np.ndarray[Any, Any]]:
+    """The distinct sets of rows in which nodes were not set (set, row), and that of each node."""
+    patterns, group = np.unique(~data.is_set.T, axis=0, return_inverse=True)
+    return patterns, group.ravel()
