@@ -200,6 +200,8 @@ def _reread(data: Dataset, reading: Reading, entries: Iterable[Entry] | None) ->
         return data
     # options on top of others, or of changes in Python, cannot be written as one call
     written = given if data.reading == {} and entries is None else None
+    if reading.missing == "auto" and not data.is_complete:
+        reading = replace(reading, missing="augment")  # holes that were kept stay
     built = build(source_of_dataset(data), reading, written, entries)
     return replace(built, path=data.path, slices=data.slices)
 
