@@ -25,6 +25,7 @@ from outpoint.models.configurations import Configurations
 from outpoint.models.network import Network, order_of
 from outpoint.models.regression import NormalPrior, Regression
 from outpoint.models.statistics import ColumnMoments, RowStatistics, Statistics
+from outpoint.models.statistics import Family as FamilyNumbers
 from outpoint.models.tables import Table
 from outpoint.scores import BDeu, BGe, LocalScore
 from outpoint.scores.blocks import Blocks
@@ -131,19 +132,34 @@ class NetworkModel:
                 total = total + part.log_predictive(columns)
         return total
 
-    def _make(self, child: int, parents: tuple[int, ...]) -> Family:
+    def family_statistics(self, child: int, parents: tuple[int, ...]) -> FamilyNumbers:
+        """What the posterior of a family is made of, in every observed state of parents."""
+        if self._is_table(child):
+            return FamilyNumbers(*self.statistics.counts(child, self._states(parents)))
+        inner, states = self._split(parents)
+        columns = (*inner, *self.coding.columns_of(child))
+        observed, moments = self.statistics.moments(child, columns, states)
+        size = len(columns) ** 2
+        parts = (moments.n_rows[:, None], moments.means, moments.scatter.reshape(-1, size))
+        return FamilyNumbers(observed, np.hstack(parts))
+
+    def _is_table(self, variable: int) -> bool:
+        """Whether a variable is categorical, with its level codes as the column."""
         coding = self.coding
-        if coding.codes[child] is None and coding.levels[child] is not None:
-            return (self._table(child, parents),)
+        return coding.codes[variable] is None and coding.levels[variable] is not None
+
+    def _split(self, parents: tuple[int, ...]) -> tuple[list[int], Configurations]:
+        """The Gaussian columns of parents, and the states of the others."""
         inner: list[int] = []
-        outer = []
         for parent in parents:
-            if coding.codes[parent] is None and coding.levels[parent] is not None:
-                outer.append(parent)
-            else:
-                inner += coding.columns_of(parent)
-        states = self._states(tuple(outer))
-        own = coding.columns_of(child)
+            inner += [] if self._is_table(parent) else self.coding.columns_of(parent)
+        return inner, self._states(tuple(filter(self._is_table, parents)))
+
+    def _make(self, child: int, parents: tuple[int, ...]) -> Family:
+        if self._is_table(child):
+            return (self._table(child, parents),)
+        inner, states = self._split(parents)
+        own = self.coding.columns_of(child)
         columns = (*inner, *own)
         observed, moments = self.statistics.moments(child, columns, states)
         states = Configurations(states.parents, states.sizes, observed)

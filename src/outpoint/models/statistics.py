@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.data import Dataset
+from outpoint.data.wording import enumerate_names
+from outpoint.errors import OptionError
 from outpoint.models.coding import Coding
 from outpoint.models.configurations import Configurations
 from outpoint.models.regression import Moments
@@ -107,6 +111,51 @@ class ColumnMoments(Statistics):
         """The one state that there is, and the moments of columns."""
         chosen = Moments(*(part[[self.group[child]]] for part in self.every))
         return np.zeros(1, dtype=np.int64), chosen.of(list(columns))
+
+
+class Family(NamedTuple):
+    """The statistics of one family: ``numbers`` (state, ...) in observed ``states``.
+
+    Of a table these are the counts of levels, of a regression the number of rows, the means of the
+    continuous parents and the child, and their sums of squares.
+    """
+
+    states: States
+    numbers: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyStatistics(Statistics):
+    """Statistics of the families that a file has, by child and parents."""
+
+    coding: Coding
+    families: Mapping[tuple[int, tuple[int, ...]], Family]
+    n_rows: float = 0.0
+
+    def counts(self, child: int, states: Configurations) -> tuple[States, Floats]:
+        """Observed states of the parents, and the counts (state, level) of the child in them."""
+        found = self._find(child, states.parents)
+        return found.states, found.numbers
+
+    def moments(
+        self, child: int, columns: tuple[int, ...], states: Configurations
+    ) -> tuple[States, Moments]:
+        """Observed states of the categorical parents, and the moments of columns in them."""
+        found = self._find(child, tuple(sorted((*states.parents, *columns[:-1]))))
+        size, numbers = len(columns), found.numbers
+        scatter = numbers[:, 1 + size :].reshape(-1, size, size)
+        return found.states, Moments(numbers[:, 0], numbers[:, 1 : 1 + size], scatter)
+
+    def _find(self, child: int, parents: tuple[int, ...]) -> Family:
+        found = self.families.get((child, parents))
+        if found is None:
+            names = [self.coding.names[parent] for parent in parents]
+            raise OptionError(
+                f"the file has no statistics of {self.coding.names[child]!r} with the parents "
+                f"{enumerate_names(names) if names else 'none'}, as no draw has this family: "
+                "learn again and ask in the same session."
+            )
+        return found
 
 
 def stack_moments(parts: list[Floats], n_columns: int) -> Moments:

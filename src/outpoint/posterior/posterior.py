@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from outpoint.data import Dataset
-    from outpoint.models import NetworkModel
+    from outpoint.models import AveragedModel, NetworkModel
     from outpoint.posterior.effects import CausalEffects, GaussianModel
     from outpoint.posterior.reweighting import By, WeightedPosterior
     from outpoint.posterior.what_if import Effect
@@ -553,6 +553,65 @@ class Posterior(SeriesAnswers):
         draws = self._graph_draws()
         for _, dags in draws.blocks(spread_evenly(draws.log_scores.size, n_draws)):
             yield dags
+
+    def parameters(self, dag: Dag | None = None) -> dict[str, pd.DataFrame]:
+        """What the data say about the parameters of a DAG, the most probable one by default.
+
+        One table for each variable. Of a categorical one it is the conditional probability table:
+        posterior means, one row for each joint level of the parents. Of a continuous one it has the
+        coefficients of the regression on the parents, with the intercept, in the units of the data:
+        mean, sd and 95 % interval, and the standard deviation of the noise; with the score
+        conditional-gaussian for each joint level of the categorical parents, with the score blocks
+        those of the contrasts of levels.
+        """
+        from outpoint.posterior.prediction import parameters
+
+        return parameters(self.network_model, self.map_dag if dag is None else dag)
+
+    def predict(
+        self, new: Any, target: str, *, quantiles: Sequence[float] = (0.025, 0.25, 0.5, 0.75, 0.975)
+    ) -> pd.DataFrame:
+        """What ``target`` will be in new rows, averaged over structures and parameters.
+
+        ``new`` is a table or a file with any of the variables; blank cells and absent columns are
+        unknown, the target's own are not looked at. A continuous target gets columns mean, sd and
+        quantiles (``q2.5``, ...), a categorical one the probability of each level.
+        """
+        from outpoint.posterior.prediction import predict
+
+        return predict(self._averaged, new, target, quantiles)
+
+    def log_predictive(self, new: Any) -> pd.Series[float]:
+        """Log predictive density of the known cells of every new row, in the units of the data.
+
+        Densities are averaged over structures, not their logs. ``attrs["mcse"]`` are the Monte
+        Carlo standard errors of rows whose unknown cells had to be sampled, 0 of others. With the
+        score blocks it is the density of the columns that code levels.
+        """
+        from outpoint.posterior.prediction import log_predictive
+
+        return log_predictive(self._averaged, new)
+
+    def sample(
+        self, n: int, *, do: Mapping[str, Any] | None = None, seed: int | None = None
+    ) -> pd.DataFrame:
+        """``n`` simulated rows from the averaged model, each with a DAG and parameters of its own.
+
+        ``do`` sets variables from outside: a number or a level, or one for each row.
+        """
+        from outpoint.posterior.prediction import sample
+
+        n = checked_count(n, "n", 0)
+        rng = np.random.default_rng(named_seed(self.info.seed, "rows") if seed is None else seed)
+        return sample(self._averaged, n, do, rng)
+
+    @cached_property
+    def _averaged(self) -> AveragedModel:
+        """The model averaged over the drawn DAGs."""
+        from outpoint.posterior.prediction import average
+
+        seed = named_seed(self.info.seed, "prediction")
+        return average(self.network_model, self._graphs(), seed)
 
     def to_arviz(self) -> xr.DataTree:
         """The draws as ArviZ takes them: groups ``posterior`` and ``sample_stats``."""

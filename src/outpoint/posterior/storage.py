@@ -45,6 +45,7 @@ from outpoint.posterior.fields import (
     SOLUTION_FIELDS,
 )
 from outpoint.posterior.info import RunInfo
+from outpoint.posterior.network_files import network_arrays, read_network
 from outpoint.posterior.partly import PartlyExactPosterior
 from outpoint.posterior.parts_files import (
     StoredParts,
@@ -125,7 +126,19 @@ def write_posterior(posterior: Posterior, path: Path) -> None:
         for name, array in posterior.model.arrays().items():
             dimensions = MODEL_FIELDS[f"model_{name}"].dimensions
             arrays[f"model_{name}"] = dimensions, array.astype(np.float64)
+    found = _network_parts(posterior)
+    if found is not None:
+        arrays, texts = arrays | found[0], texts | found[1]
     write_sealed(path, arrays, texts, {"format": FORMAT, **numbers})
+
+
+def _network_parts(posterior: Posterior) -> tuple[dict[str, Any], dict[str, str]] | None:
+    """The model of the parameters of the DAGs that are stored."""
+    if posterior.network_model is None:
+        return None
+    best = posterior.map_dag.adjacency[None]
+    drawn = [dags for _, dags in posterior._graphs().blocks()]
+    return network_arrays(posterior.network_model, np.concatenate([best, *drawn]))
 
 
 def load(path: str | Path) -> Posterior:
@@ -146,6 +159,7 @@ def load(path: str | Path) -> Posterior:
         require(kind in READERS, f"there is no {kind!r} posterior")
         posterior = READERS[kind](info, names, content)
         posterior.model = _model(names, content)
+        posterior.network_model = read_network(names, content)
         return posterior
 
 
