@@ -166,7 +166,7 @@ BAD_OPTIONS = {
     "decimal mark": (["--decimal", ";"], ["'.' or ','"]),
     "missing": (
         ["--missing", "impute"],
-        ["--missing is one of auto, drop, refuse", "not 'impute'"],
+        ["--missing is one of auto, augment, drop, refuse", "not 'impute'"],
     ),
     "decimal of bundled": (["asia", "--decimal", ","], ["decimal", "leave the options out"]),
     "old option": (["--type", "continuous"], ["no such option", "--type"]),

@@ -276,7 +276,7 @@ MISTAKES = {
     "probability 0 for all": ({"edge_prior": 0.0}, r"between 0 and 1, not 0.0"),
     "probability 1 for all": ({"edge_prior": 1}, r"between 0 and 1, not 1"),
     "negative probability": ({"edge_prior": -0.5}, r"between 0 and 1, not -0.5"),
-    "probability as text": ({"edge_prior": "half"}, r"between 0 and 1, not half"),
+    "probability as text": ({"edge_prior": "half"}, r"between 0 and 1, not 'half'"),
     "probability nan": ({"edge_prior": np.nan}, r"between 0 and 1, not nan"),
     "table too small": ({"edge_prior": np.full((4, 4), 0.5)}, r"shape \(4, 4\), .*5 variables"),
     "table of one dimension": ({"edge_prior": [0.5] * 5}, r"shape \(5,\): give a row"),
