@@ -265,7 +265,7 @@ MISTAKES = {
     "unknown forbidden": ({"forbidden": [("z", "a")]}, r"forbidden edge names 'z', .*not a column"),
     "a position, not a name": ({"forbidden": [(0, 1)]}, r"edge names 0 and 1, but .* are text"),
     "unknown root": ({"roots": ["q"]}, r"roots names 'q', .*not a column"),
-    "unknown in tiers": ({"tiers": [["a"], ["q"]]}, r"tiers names 'q', .*not a column"),
+    "unknown in tiers": ({"tiers": [["a"], ["q"]]}, r"a tier names 'q', .*not a column"),
     "edge to itself": ({"forbidden": [("c", "c")]}, r"forbidden edge 'c' -> 'c' joins a node to"),
     "required edge to itself": ({"required": [("c", "c")]}, r"required edge 'c' -> 'c' joins"),
     "an edge of three": ({"required": [("a", "b", "c")]}, r"required edges are pairs \(parent, ch"),

@@ -168,7 +168,7 @@ class PartlyExactPosterior(SampledPosterior):
 
     def _is_exact(self, feature: Feature | FeatureFunction) -> bool:
         """Whether a feature that is known has no sampling error."""
-        settled = self._admissible.settled | self.exact.nodes
+        settled = self.admissible.settled | self.exact.nodes
         if isinstance(feature, Edge):
             return bool(settled[feature.parent, feature.child])
         if isinstance(feature, Adjacent):
