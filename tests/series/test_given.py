@@ -45,7 +45,7 @@ def test_strict_reading_refuses_it_and_degenerate_tables_keep_it():
     kept = load(with_clocks(), allow_degenerate=True, continuous=["end"])
     assert kept.n_nodes == 3 * 6 + 1
     clocks = with_clocks()[["subject", "time", "age", "school"]]
-    with pytest.raises(DataError, match="No variable is left in 49 rows .* 'age' and 'school'"):
+    with pytest.raises(DataError, match=r"No variable is left in 49 rows .* 'age' and 'school'"):
         op.load_series(clocks, "time", "subject")
 
 
@@ -81,3 +81,10 @@ def test_pairs_that_cannot_be_connected_are_not_settled_by_data():
     found = judge_certainty(op.learn(op.load_series(panel(), "time", "subject"), seed=1))
     n_pairs = found.connected + found.apart + found.undecided
     assert n_pairs == 7 * 6 / 2 - 4 * 3 / 2  # none among a[-1], b[-1], c[-1] and the site
+
+
+def test_static_columns_are_drawn_below_the_times():
+    posterior = op.learn(load(with_clocks(), continuous=["end"]), seed=1)
+    names = {text.get_text() for text in op.plots.slices(posterior, at_least=0.0).texts}
+    assert {"age", "school", "site", "a[-2]", "end"} <= names
+    assert "end[-1]" not in names
