@@ -157,7 +157,7 @@ def _solve(model: Model, split: Split, seed: int) -> Solved:
         drawn = parts.draw(DRAWS, seed)
         best = parts.best_adjacency, parts.best_log_score
         return Solved(parts.edges, parts.ancestors, *drawn, *best)
-    found = solve(model.tabulate(model.data.n_nodes - 1))
+    found = solve(model.problem.tabulate(model.data.n_nodes - 1))
     drawn = found.draw(DRAWS, seed)
     return Solved(found.edges, found.ancestors, *drawn, found.best_adjacency, found.best_log_score)
 

@@ -248,7 +248,7 @@ def _solve(
     if len(split.parts) > 1:
         data, scorer, prior = model.data, model.scorer, model.prior
         return solve_parts(data.names, scorer, prior, split, model.max_parents, pool, tell)
-    table = model.tabulate(model.data.n_nodes - 1, pool)
+    table = model.problem.tabulate(model.data.n_nodes - 1, pool)
     tell(0.0)
     log_prior_sum = log_sum_by_size(table, model.prior)
     if log_prior_sum is None:

@@ -54,6 +54,27 @@ class Problem:
         """Number of nodes."""
         return len(self.names)
 
+    def tabulate(
+        self,
+        n_candidates: int | None,
+        pool: Executor | None = None,
+        *,
+        only_winners: bool = False,
+    ) -> ScoreTable:
+        """Score all families; None chooses the number of candidate parents by the size.
+
+        With ``only_winners`` sets that cannot be in a best DAG may be missing.
+        """
+        return build_table(
+            self.names,
+            self.scorer,
+            self.prior,
+            max_parents=self.max_parents,
+            n_candidates=n_candidates,
+            only_winners=only_winners,
+            pool=pool,
+        )
+
 
 @dataclass(frozen=True)
 class Model:
@@ -127,27 +148,6 @@ class Model:
         """Whether the score, prior apart, of a child with these parents is finite."""
         family = np.array([sorted(parents)], dtype=np.int16)
         return bool(np.isfinite(self.scorer.families(child, family)[0]))
-
-    def tabulate(
-        self,
-        n_candidates: int | None,
-        pool: Executor | None = None,
-        *,
-        only_winners: bool = False,
-    ) -> ScoreTable:
-        """Score all families; None chooses the number of candidate parents by the size.
-
-        With ``only_winners`` sets that cannot be in a best DAG may be missing.
-        """
-        return build_table(
-            self.data.names,
-            self.scorer,
-            self.prior,
-            max_parents=self.max_parents,
-            n_candidates=n_candidates,
-            only_winners=only_winners,
-            pool=pool,
-        )
 
 
 def known_to(asked: Options) -> Knowledge:
