@@ -19,7 +19,7 @@ from outpoint.data.wording import enumerate_items
 from outpoint.errors import CheckpointError, OptionError
 from outpoint.exact import is_quick, log_sum_of_dags, require_feasible, require_in_time, solve
 from outpoint.mcmc import SAMPLERS, Moves, check_method
-from outpoint.model import Model, Problem, prepare, read
+from outpoint.model import MOST_TOGETHER, Model, Problem, prepare, read, require_fitting
 from outpoint.models import NetworkModel
 from outpoint.naming import named, option
 from outpoint.narrowing import Narrowed, narrow
@@ -274,6 +274,7 @@ def _sample(
         facts |= {"sampled variables": list(problem.names)}
         digest = None if digest is None else f"{digest} {len(problem.names)}"
         asked = replace(asked, max_parents=problem.max_parents)
+    require_fitting(problem.n_nodes, MOST_TOGETHER)
     gaussian = GaussianModel.from_scorer(model.scorer, names)
     with workers(asked) as pool:
         narrowed = _narrow(problem, digest, asked, run, pool, report, clock)

@@ -15,7 +15,7 @@ from outpoint.data.reading import Names, Treatment
 from outpoint.errors import OptionError
 from outpoint.exact import find_optima, is_best_quick, require_best_feasible
 from outpoint.graphs import Cpdag, Dag
-from outpoint.model import Model, prepare, read
+from outpoint.model import MOST_TOGETHER, Model, prepare, read, require_fitting
 from outpoint.naming import named
 from outpoint.options import Options, carried_out_by
 from outpoint.parts import (
@@ -198,6 +198,8 @@ def _find(data: Data, asked: Options, report: ProgressCallback) -> MapResult:
         model, beside = limited, separate_parts(limited, split, best=True)
     problem = model.problem if beside is None else beside.problem(model.data.names)
     n_nodes = problem.n_nodes
+    if method != "exact":
+        require_fitting(n_nodes, MOST_TOGETHER)
     _refuse_foreign(method, asked)
     runs, steps = asked.runs, asked.steps
     asked = replace(asked, method=method, seed=checked_seed(asked.seed))

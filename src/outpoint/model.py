@@ -12,6 +12,8 @@ import numpy as np
 from outpoint import __version__
 from outpoint.data import Data, Dataset
 from outpoint.data.loading import load
+from outpoint.errors import TooLargeError
+from outpoint.naming import named
 from outpoint.options import Options
 from outpoint.scores import (
     SCORES,
@@ -38,6 +40,13 @@ from outpoint.tables import ScoreTable, build_table, check_max_parents
 def read(data: Data, asked: Options, *, keep: bool = False) -> Dataset:
     """The data, read as ``asked`` and as the score needs them; ``keep`` leaves out no column."""
     return load(data, replace(asked, **{"keep": keep, **reading_for(asked.score)}))
+
+
+MOST_COLUMNS = 3000
+"""Most variables of a table: some matrices of all pairs take a few GB beyond."""
+
+MOST_TOGETHER = 1000
+"""Most variables that are sampled or searched together, which takes minutes."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +159,21 @@ class Model:
         return bool(np.isfinite(self.scorer.families(child, family)[0]))
 
 
+def require_fitting(n_nodes: int, most: int) -> None:
+    """Refuse more variables than can be worked on, before anything grows with their square."""
+    if n_nodes > most:
+        what = "searched or sampled together" if most == MOST_TOGETHER else "learned from"
+        ways = f"Choose them with {named('columns')}, or leave others out with {named('drop')}"
+        if most == MOST_TOGETHER:
+            ways += (
+                f"; or say which are only ever causes with {named('roots')}, or what comes first "
+                f"with {named('tiers')}, which makes smaller parts of them"
+            )
+        raise TooLargeError(
+            f"{n_nodes:,} variables are too many: at most {most:,} can be {what}. {ways}."
+        )
+
+
 def known_to(asked: Options) -> Knowledge:
     """What is known before the data, by whatever options it was said."""
     return resolve_knowledge(
@@ -164,6 +188,7 @@ def known_to(asked: Options) -> Knowledge:
 
 def prepare(dataset: Dataset, asked: Options) -> Model:
     """Bind the score to data that were read, combine prior and knowledge, refuse what is wrong."""
+    require_fitting(dataset.n_nodes, MOST_COLUMNS)
     chosen = resolve_score(asked.score, dataset)
     scorer = bind_score(chosen, dataset, allow_degenerate=asked.allow_degenerate)
     scorer = score_given(dataset, scorer)
