@@ -29,6 +29,8 @@ SCHEMAS = [
     "adjustment_sets",
     "next_experiment",
     "effect",
+    "predict",
+    "parameters",
 ]
 
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from outpoint.data import Dataset
     from outpoint.models import AveragedModel, NetworkModel
     from outpoint.posterior.effects import CausalEffects, GaussianModel
+    from outpoint.posterior.new_rows import RowReader
     from outpoint.posterior.reweighting import By, WeightedPosterior
     from outpoint.posterior.what_if import Effect
 
@@ -564,9 +565,11 @@ class Posterior(SeriesAnswers):
         conditional-gaussian for each joint level of the categorical parents, with the score blocks
         those of the contrasts of levels.
         """
-        from outpoint.posterior.prediction import parameters
+        from outpoint.posterior.parameters import tabulate_parameters
+        from outpoint.posterior.prediction import require_model
 
-        return parameters(self.network_model, self.map_dag if dag is None else dag)
+        model = require_model(self.network_model)
+        return tabulate_parameters(model, self.map_dag if dag is None else dag)
 
     def predict(
         self, new: Any, target: str, *, quantiles: Sequence[float] = (0.025, 0.25, 0.5, 0.75, 0.975)
@@ -577,9 +580,11 @@ class Posterior(SeriesAnswers):
         unknown, the target's own are not looked at. A continuous target gets columns mean, sd and
         quantiles (``q2.5``, ...), a categorical one the probability of each level.
         """
-        from outpoint.posterior.prediction import predict
+        from outpoint.posterior.prediction import check_question, predict
 
-        return predict(self._averaged, new, target, quantiles)
+        coding = self._averaged.model.coding
+        check_question(coding, target, quantiles)
+        return predict(self._averaged, self._reader.read(new), target, quantiles)
 
     def log_predictive(self, new: Any) -> pd.Series[float]:
         """Log predictive density of the known cells of every new row, in the units of the data.
@@ -590,7 +595,14 @@ class Posterior(SeriesAnswers):
         """
         from outpoint.posterior.prediction import log_predictive
 
-        return log_predictive(self._averaged, new)
+        return log_predictive(self._averaged, self._reader.read(new))
+
+    @property
+    def _reader(self) -> RowReader:
+        """Reads new rows as the data were."""
+        from outpoint.posterior.new_rows import RowReader
+
+        return RowReader(self._averaged.model.coding, self.info.reading or {})
 
     def sample(
         self, n: int, *, do: Mapping[str, Any] | None = None, seed: int | None = None
