@@ -30,6 +30,8 @@ from typing import NamedTuple
 import numpy as np
 
 from outpoint.arrays import Booleans, Floats, Integers
+from outpoint.data.wording import enumerate_names
+from outpoint.errors import DataError
 from outpoint.models.gaussian_rows import GaussianNetworks, relative_error
 from outpoint.models.model import NetworkModel
 from outpoint.models.network import order_of
@@ -132,6 +134,7 @@ class AveragedModel:
         """Rows of which the same cells are unknown, a piece after the other."""
         needed = self._needed(unknown, target)
         missing = np.flatnonzero(unknown & needed)
+        self._require_given(missing)
         coding = self.model.coding
         levels = [coding.levels[v] for v in missing]
         is_coded = [coding.codes[v] is not None and v != target for v in missing]
@@ -150,6 +153,15 @@ class AveragedModel:
             size = max(1, 10 * CELLS // N_NETWORKS)
             for start in range(0, len(values), size):
                 yield self._simulate(values[start : start + size], unknown, needed, target)
+
+    def _require_given(self, missing: Integers) -> None:
+        """Refuse rows that lack what has no distribution and others depend on."""
+        absent = [self.model.names[v] for v in missing if self.model.given[v]]
+        if absent:
+            raise DataError(
+                f"rows of a time series are predicted from the values before them: "
+                f"{enumerate_names(absent)} must be known; load_series makes such rows of a series."
+            )
 
     def _needed(self, unknown: Booleans, target: int | None) -> Booleans:
         """Variables that are known or asked for, and those that these may depend on."""

@@ -6,7 +6,8 @@ variable after the other, keeping the joint law of those that others still depen
 Gaussian columns follow their regressions. Where categorical variables decide which regression
 holds, the former are simulated, with the same random numbers whatever is set. Parameters of
 different families are independent and each family counts once in every term, so that the
-expectation over parameters is what the means of the parameters give.
+expectation over parameters is what the means of the parameters give. The earlier values of a time
+series, which have no distribution of their own, are those that were observed, each as likely.
 Formulas: docs/math.md#what-if.
 """
 
@@ -84,11 +85,16 @@ class Intervened:
         above = _ancestors(cut, target.variable)
         self.coding, self.settings, self.target = model.coding, settings, target
         self.is_reached = any(above[v] for v in changed(settings))
-        self.order = [v for v in order_of(cut) if above[v] and v not in settings]
-        self.parents = {v: tuple(np.flatnonzero(adjacency[:, v]).tolist()) for v in self.order}
-        self.families = {
-            v: () if model.given[v] else model.family(v, self.parents[v]) for v in self.order
+        self.order = [
+            v for v in order_of(cut) if above[v] and v not in settings and not model.given[v]
+        ]
+        self.pasts = {
+            v: model.pasts[:, v]
+            for v in np.flatnonzero(above & model.given).tolist()
+            if v not in settings
         }
+        self.parents = {v: tuple(np.flatnonzero(adjacency[:, v]).tolist()) for v in self.order}
+        self.families = {v: model.family(v, self.parents[v]) for v in self.order}
         self.has_tables = any(isinstance(p, Table) for own in self.families.values() for p in own)
 
     def expected(self, rng: np.random.Generator) -> Floats:
@@ -105,16 +111,20 @@ class Intervened:
 
     def _evaluate(self, families: Families, rng: np.random.Generator) -> Floats:
         v = self.target.variable
-        if self.coding.levels[v] is not None and self.coding.codes[v] is None:
-            laws = sum_tables(stack_tables([families]), self.order, self.settings, (v,))
-            return np.asarray(laws[v][0, :, self.target.level])
         n_arms = len(next(iter(self.settings.values())))
-        n_rows = SIMULATED if self.has_tables else 1
-        fixed = {
-            v: (np.arange(n_arms * n_rows), np.repeat(values, n_rows))
-            for v, values in self.settings.items()
-        }
-        order = [*self.settings, *self.order]
+        if self.coding.levels[v] is not None and self.coding.codes[v] is None:
+            n_rows = len(next(iter(self.pasts.values()), np.zeros(1)))
+            settings = {u: np.repeat(own, n_rows) for u, own in self.settings.items()}
+            settings |= {u: np.tile(own, n_arms) for u, own in self.pasts.items()}
+            laws = sum_tables(stack_tables([families]), self.order, settings, (v,))
+            found = laws[v][0, :, self.target.level]
+            return np.asarray(found.reshape(n_arms, n_rows).mean(axis=1))
+        n_rows = SIMULATED if self.has_tables or self.pasts else 1
+        rows = np.arange(n_arms * n_rows)
+        fixed = {u: (rows, np.repeat(own, n_rows)) for u, own in self.settings.items()}
+        for u, own in self.pasts.items():
+            fixed[u] = rows, np.tile(np.resize(own, n_rows), n_arms)
+        order = [*fixed, *self.order]
         columns = follow(self.coding, order, families, fixed, n_arms * n_rows, n_rows, rng)
         found = self.target.from_columns(self.coding, columns)
         return np.asarray(found.reshape(n_arms, n_rows).mean(axis=1))
@@ -168,13 +178,10 @@ def _factor(
     free = [u for u in around if u not in settings]
     if len(free) == len(around):
         return array[:, None], [*around, v]
-    n_arms = len(next(iter(settings.values())))
-    whole = slice(None)
-    chosen = [
-        array[(whole, *(int(settings[u][arm]) if u in settings else whole for u in around))]
-        for arm in range(n_arms)
-    ]
-    return np.stack(chosen, axis=1), [*free, v]
+    places = [1 + i for i, u in enumerate(around) if u in settings]
+    moved = np.moveaxis(array, places, range(1, len(places) + 1))
+    chosen: list[Any] = [settings[u].astype(np.intp) for u in around if u in settings]
+    return moved[(slice(None), *chosen)], [*free, v]
 
 
 def follow(
@@ -185,13 +192,14 @@ def follow(
     n_rows: int,
     period: int,
     rng: np.random.Generator,
+    start: Floats | None = None,
 ) -> Floats:
     """Columns (row, column): means of Gaussian ones, simulated levels of those with tables.
 
     ``fixed`` has rows in which a variable is set, and what to; rows that are ``period`` apart use
-    the same random numbers. Columns of given variables are 0, their mean.
+    the same random numbers. ``start`` has the columns of given variables, 0 by default.
     """
-    columns = np.zeros((n_rows, len(coding.owner)))
+    columns = np.zeros((n_rows, len(coding.owner))) if start is None else start.copy()
     for v in order:
         for part in families.get(v, ()):
             if isinstance(part, DrawnRegression):

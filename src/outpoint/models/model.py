@@ -37,6 +37,9 @@ NEEDS_MODEL = (
     "conditional-gaussian; bic and scores of one's own have none."
 )
 
+MOST_PASTS = 200
+"""Rows of earlier values that are kept of a time series."""
+
 Family = tuple[Regression | Table, ...]
 """The posterior of a variable's parameters: one part for each column that it owns."""
 
@@ -56,13 +59,15 @@ class Prior:
 class NetworkModel:
     """The conjugate posterior of the parameters of every family.
 
-    ``given`` variables, the earlier values of a time series, have no distribution of their own.
+    ``given`` variables, the earlier values of a time series, have no distribution of their own;
+    ``pasts`` (row, variable) are some of their observed values, NaN for all other variables.
     """
 
     coding: Coding
     prior: Prior
     statistics: Statistics
     given: Booleans
+    pasts: Floats = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
     _families: dict[tuple[int, tuple[int, ...]], Family] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -79,7 +84,8 @@ class NetworkModel:
         if data.slices is not None:
             given = np.isin(data.names, data.slices.given(data.names))
         source = ColumnMoments if isinstance(score, BGe | Blocks) else RowStatistics
-        return cls(coding, _prior_of(score, coding), source.from_data(data, coding), given)
+        statistics = source.from_data(data, coding)
+        return cls(coding, _prior_of(score, coding), statistics, given, _pasts(data, given))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -197,6 +203,15 @@ class NetworkModel:
 NO_SUCH_EDGE = (
     "the DAG has an edge from a continuous to a categorical variable, which the score excludes."
 )
+
+
+def _pasts(data: Dataset, given: Booleans) -> Floats:
+    """Evenly spread rows of the given variables."""
+    if not given.any():
+        return np.zeros((0, data.n_nodes))
+    n_kept = min(MOST_PASTS, data.n_obs)
+    rows = np.arange(n_kept) * data.n_obs // n_kept
+    return np.where(given, data.values[rows], np.nan)
 
 
 def _prior_of(score: Any, coding: Coding) -> Prior:

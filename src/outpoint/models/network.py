@@ -38,14 +38,25 @@ class Network:
     order: tuple[int, ...]
     families: tuple[DrawnFamily, ...]
 
-    def simulate(self, n_rows: int, rng: np.random.Generator, do: Setting | None = None) -> Floats:
+    def simulate(
+        self,
+        n_rows: int,
+        rng: np.random.Generator,
+        do: Setting | None = None,
+        past: Floats | None = None,
+    ) -> Floats:
         """Values (row, variable) as a data set has them: categorical variables as level codes.
 
-        ``do`` sets variables from outside, whatever their parents are.
+        ``do`` sets variables from outside, whatever their parents are; ``past`` (variable,) are
+        the values of those that have no distribution, NaN for all others.
         """
         columns = np.full((n_rows, len(self.coding.owner)), np.nan)
         values = np.full((n_rows, len(self.coding.names)), np.nan)
-        fixed = settings(self.coding, do or {}, n_rows)
+        fixed = {}
+        if past is not None:
+            known = np.flatnonzero(~np.isnan(past)).tolist()
+            fixed = {v: np.full(n_rows, past[v]) for v in known}
+        fixed |= settings(self.coding, do or {}, n_rows)
         for v in self.order:
             own = self.coding.columns_of(v)
             if v in fixed:

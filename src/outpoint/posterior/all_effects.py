@@ -24,6 +24,7 @@ from outpoint.models.intervening import (
 )
 from outpoint.models.network import order_of
 from outpoint.models.tables import Table
+from outpoint.models.unrolling import Lags, Unrolled
 from outpoint.posterior.draws import WeightedGraphs
 from outpoint.posterior.effects import UNITS, CausalEffects, refuse_large
 from outpoint.posterior.what_if import default_values, make_target, spread_by_weight
@@ -44,7 +45,10 @@ def sample_all_effects(
     if not 0 < level < 1:
         raise OptionError(f"level is a probability between 0 and 1, such as 0.95, not {level!r}.")
     if model.given.any():
-        raise OptionError("effects in time series need continuous variables only.")
+        raise OptionError(
+            "of a time series with categorical variables, effects are those of effects_over_time, "
+            "or one by one those of effect."
+        )
     n = len(model.names)
     refuse_large(n_draws * n * n * 4, n)
     values = np.stack([default_values(model, v) for v in range(n)])
@@ -67,6 +71,26 @@ def sample_all_effects(
         paths=paths / counts.sum(),
         samples=np.concatenate(samples) * factors.astype(np.float32),
     )
+
+
+def sample_responses(
+    graphs: WeightedGraphs,
+    model: NetworkModel,
+    lags: Lags,
+    steps: int,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Draws (step, draw, cause, effect) of effects in a time series, parameters drawn for each."""
+    n = len(model.names)
+    values = np.stack([default_values(model, v) for v in range(n)])
+    targets = [make_target(model, name) for name in model.names]
+    numbers, counts = spread_by_weight(graphs.weights, n_draws)
+    found = [
+        Unrolled(model, dag, lags, steps, values, targets).drawn(count, rng)
+        for dag, count in zip(graphs.adjacencies(numbers), counts.tolist(), strict=True)
+    ]
+    return np.swapaxes(np.concatenate(found), 0, 1)
 
 
 def _unit_factors(model: NetworkModel, units: str) -> Floats:

@@ -54,8 +54,8 @@ MAX_BYTES = 2**30
 UNITS = ("original", "sd")
 
 NEEDS_GAUSSIAN = (
-    "causal effects need the score bge or blocks and at least two continuous variables, or what "
-    "learn has returned for the score bdeu or conditional-gaussian: a stored run of these has none."
+    "causal effects need a score with a model of the data: bge or blocks with at least two "
+    "continuous variables, bdeu or conditional-gaussian; bic and scores of one's own have none."
 )
 
 

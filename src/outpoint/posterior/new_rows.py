@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,7 @@ class RowReader:
 
     def _source(self, new: Any) -> Source:
         if isinstance(new, Dataset):
-            return source_of_dataset(new)
+            return source_of_dataset(replace(new, reading=None))
         given = {name: self.reading[name] for name in AS_BEFORE if name in self.reading}
         reading = Reading.of(Options.read(LOAD, given))
         if isinstance(new, str) and new in bundled.available() and not Path(new).is_file():

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from outpoint.data import Dataset
     from outpoint.models import AveragedModel, NetworkModel
+    from outpoint.models.unrolling import Lags
     from outpoint.posterior.effects import CausalEffects, GaussianModel
     from outpoint.posterior.new_rows import RowReader
     from outpoint.posterior.reweighting import By, WeightedPosterior
@@ -539,6 +540,19 @@ class Posterior(SeriesAnswers):
         return what_if.sample_effect(
             self._graphs(), self.network_model, asked, n_draws, rng, interval_level
         )
+
+    def _unrolled(
+        self, lags: Lags, steps: int, n_draws: int | None, seed: int | None
+    ) -> Floats | None:
+        model = self.network_model
+        if model is None or all(model.coding.levels[v] is None for v in lags.variables):
+            return None
+        from outpoint.posterior.all_effects import sample_responses
+        from outpoint.posterior.what_if import WHAT_IF_DRAWS
+
+        n_draws = checked_count(WHAT_IF_DRAWS if n_draws is None else n_draws, "n_draws", 1)
+        rng = np.random.default_rng(named_seed(self.info.seed, "effects") if seed is None else seed)
+        return sample_responses(self._graphs(), model, lags, steps, n_draws, rng)
 
     @property
     def _n_effect_draws(self) -> int:

@@ -109,18 +109,16 @@ def log_predictive(averaged: AveragedModel, new: NewRows) -> pd.Series[float]:
 def sample(
     averaged: AveragedModel, n_rows: int, do: Setting | None, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Rows of networks, each with a DAG and parameters drawn for it."""
+    """Rows of networks, each with a DAG and parameters drawn for it, and an observed past."""
     model = averaged.model
-    if model.given.any():
-        raise OptionError(
-            "rows of a time series depend on those before: they cannot be simulated one by one."
-        )
     numbers = rng.choice(len(averaged.dags), size=n_rows, p=averaged.weights)
     do = do or {}
     fixed = {name: np.atleast_1d(np.asarray(value, dtype=object)) for name, value in do.items()}
     rows = []
     for row, number in enumerate(numbers):
         own = {name: value[row % len(value)] for name, value in fixed.items()}
-        rows.append(model.sample_parameters(averaged.dags[number], rng).simulate(1, rng, own))
+        past = model.pasts[rng.integers(len(model.pasts))] if model.given.any() else None
+        network = model.sample_parameters(averaged.dags[number], rng)
+        rows.append(network.simulate(1, rng, own, past))
     values = np.concatenate(rows) if rows else np.zeros((0, len(model.names)))
     return to_frame(model.coding, values)

@@ -24,8 +24,8 @@ from outpoint.notebook import as_html
 from outpoint.posterior.draws import Draws, WeightedGraphs
 
 NEEDS_MODEL = (
-    "this effect needs a posterior that learn has returned, with a score that has a model of the "
-    "data: bge, bdeu, blocks or conditional-gaussian."
+    "effects need a score with a model of the data: bge, bdeu, blocks or conditional-gaussian; bic "
+    "and scores of one's own have none."
 )
 
 WHAT_IF_DRAWS = 1000
@@ -80,8 +80,8 @@ def make_contrast(
         raise OptionError(f"{effect!r} is both the cause and the effect: choose two variables.")
     if not wanted:
         raise OptionError("an effect needs at least one variable that is set.")
-    if model.given.any() and not coding.is_continuous.all():
-        raise OptionError("effects in time series need continuous variables only.")
+    if model.given[coding.names.index(effect)]:
+        raise OptionError(f"{effect!r} lies in the past: nothing is known of what changes it.")
     settings = {
         coding.names.index(name): _values_of(model, name, two) for name, two in wanted.items()
     }
