@@ -29,6 +29,7 @@ SCHEMAS = [
     "adjustment_sets",
     "next_experiment",
     "effect",
+    "effects_over_time",
     "predict",
     "parameters",
 ]

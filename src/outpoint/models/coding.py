@@ -71,6 +71,11 @@ class Coding:
         """Which variables are continuous."""
         return np.array([one is None for one in self.levels])
 
+    @property
+    def deviations(self) -> Floats:
+        """The standard deviations of continuous variables, 1 for categorical ones."""
+        return np.where(self.is_continuous, self.scales * self.spreads, 1.0)
+
     def columns_of(self, variable: int) -> list[int]:
         """The columns of a variable."""
         return np.flatnonzero(self.owner == variable).tolist()

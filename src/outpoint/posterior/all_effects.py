@@ -1,4 +1,4 @@
-"""Effects between all pairs of variables where some are categorical.
+"""Effects between all pairs of variables, where some are categorical.
 
 As in :mod:`outpoint.posterior.what_if`, for all pairs at once: a categorical variable is set to its
 first and its last level, a continuous one is raised by one unit; what responds is the probability
@@ -95,7 +95,7 @@ def sample_responses(
 
 def _unit_factors(model: NetworkModel, units: str) -> Floats:
     """What effects [cause, effect] are multiplied with; categorical variables have no unit."""
-    scales = np.where(model.coding.is_continuous, model.coding.scales, 1.0)
+    scales = model.coding.deviations
     return scales[:, None] / scales[None, :] if units == "sd" else np.ones((len(scales),) * 2)
 
 

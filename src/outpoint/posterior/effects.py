@@ -14,9 +14,8 @@ given a DAG is (I - E[B])^-1. The posterior mean averages that over the DAGs; dr
 standard deviations and intervals. R is kept as an upper triangular factor F with F'F = R:
 regression on columns of F loses half as many digits as on R.
 
-With categorical variables among them (the score of blocks of columns) effects are those between the
-continuous ones, through whatever lies between: a categorical variable has no unit that it could be
-set higher by, and its levels are columns of the model.
+With categorical variables among them effects are computed in :mod:`outpoint.posterior.all_effects`;
+what is here knows those between continuous ones, through whatever lies between.
 
 The effects are causal if the arrows are: if no common cause of two variables was left out.
 
@@ -44,6 +43,8 @@ from outpoint.whole_numbers import checked_count
 if TYPE_CHECKING:
     import pandas as pd
 
+    from outpoint.models import NetworkModel
+    from outpoint.posterior.posterior import Posterior
 
 EFFECT_DRAWS = 2000
 """Draws of effects, unless asked for more: 95% limits are then good to about 0.1 sd."""
@@ -159,12 +160,26 @@ class GaussianModel:
         return np.divide(scales[None, :], scales[:, None])
 
 
-def standardized_means(effects: CausalEffects, table: pd.DataFrame, model: GaussianModel) -> Floats:
-    """The mean effects of a table in standard deviations, whatever their units."""
+def has_levels(network: NetworkModel) -> bool:
+    """Whether effects are also those of categorical variables: not in time series."""
+    return not network.coding.is_continuous.all() and not network.given.any()
+
+
+def standardized_means(effects: CausalEffects, table: pd.DataFrame, posterior: Posterior) -> Floats:
+    """The mean effects of a table in standard deviations, whatever their units.
+
+    Categorical variables have none: their effects are those of and on levels.
+    """
     means: Floats = table["mean"].to_numpy()
     if effects.units == "sd":
         return means
-    scale = dict(zip(model.names, model.scales.tolist(), strict=True))
+    network, model = posterior.network_model, posterior.model
+    if network is not None:
+        deviations = network.coding.deviations
+    else:
+        assert model is not None
+        deviations = model.scales
+    scale = dict(zip(posterior.names, deviations.tolist(), strict=True))
     pairs = zip(table["cause"], table["effect"], strict=True)
     return means * np.array([scale[cause] / scale[effect] for cause, effect in pairs])
 

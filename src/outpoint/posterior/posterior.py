@@ -485,14 +485,13 @@ class Posterior(SeriesAnswers):
     ) -> CausalEffects:
         """Posterior of the total effect of variables on each other.
 
-        With the scores bge and blocks, whose models are linear and Gaussian, those are continuous.
-        With bdeu and conditional-gaussian, as returned by :func:`outpoint.learn`, all variables
-        have effects: a categorical one is set from its first to its last level, a continuous one
-        raised by one unit, and what changes is the probability of the last level, or the mean.
-        :meth:`effect` takes other values.
+        A continuous variable is raised by one unit, a categorical one set from its first to its
+        last level; what changes is the mean of a continuous variable, or the probability of a
+        categorical one's last level. :meth:`effect` takes other values. Of a time series with
+        categorical variables, those between continuous ones are known by the score blocks alone.
 
         Averaged over DAGs and parameters: ``n_draws`` DAGs (2,000 by default; 1,000 of an exact
-        posterior of more than 15 variables), each with newly drawn coefficients. ``level`` is
+        posterior of more than 15 variables), each with newly drawn parameters. ``level`` is
         that of the intervals in the table; ``units`` are ``"original"`` or ``"sd"``.
         """
         from outpoint.posterior import effects
@@ -500,14 +499,16 @@ class Posterior(SeriesAnswers):
         n_draws = self._n_effect_draws if n_draws is None else n_draws
         n_draws = checked_count(n_draws, "n_draws", 1)
         rng = np.random.default_rng(named_seed(self.info.seed, "effects") if seed is None else seed)
-        if self.model is None:
+        network = self.network_model
+        if self.model is None and network is None:
+            raise OptionError(effects.NEEDS_GAUSSIAN)
+        if network is not None and (self.model is None or effects.has_levels(network)):
             from outpoint.posterior.all_effects import sample_all_effects
 
-            if self.network_model is None:
-                raise OptionError(effects.NEEDS_GAUSSIAN)
             return sample_all_effects(
-                self._graphs(), self.network_model, n_draws, rng, units=units, level=level
+                self._graphs(), network, n_draws, rng, units=units, level=level
             )
+        assert self.model is not None
         dags = self._some_dags(n_draws)
         return effects.sample_effects(dags, self.model, rng, level=level, units=units)
 

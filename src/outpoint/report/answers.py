@@ -105,15 +105,17 @@ def _written(edges: list[tuple[str, str]]) -> str:
 
 
 def list_effects(posterior: Posterior) -> EffectTable | None:
-    """The largest effects in standard deviations; None unless the model is linear and Gaussian."""
-    model = posterior.model
-    if model is None or len(model.with_units) < 2:
+    """The largest effects in standard deviations; None if the score has no model of the data."""
+    model, network = posterior.model, posterior.network_model
+    if network is None and (model is None or len(model.with_units) < 2):
         return None
-    n = len(model.owner)
+    if network is not None and network.given.any() and not network.coding.is_continuous.all():
+        return None
+    n = len(posterior.names) if model is None else len(model.owner)
     n_draws = max(1, min(EFFECT_DRAWS, EFFECT_BYTES // (4 * n * n)))
     effects = posterior.causal_effects(n_draws=n_draws)
     table = effects.table()
-    table["standardized"] = standardized_means(effects, table, model)
+    table["standardized"] = standardized_means(effects, table, posterior)
     likely = table[table["probability"] >= LEAST_PATH]
     order = np.argsort(-likely["standardized"].abs().to_numpy(), kind="stable")[:N_EFFECTS]
     columns = likely.iloc[order][[field.name for field in fields(EffectRow)]]
