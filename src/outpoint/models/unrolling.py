@@ -166,9 +166,8 @@ class Unrolled:
                 base, then = self.lags.before(u, t)
                 source = slices[then] if then >= 0 else first
                 start[:, coding.columns_of(u)] = source[:, coding.columns_of(base)]
-            now = follow(
-                coding, self.order, families, fixed if t == 0 else {}, n_rows, period, rng, start
-            )
+            held = fixed if t == 0 else {}
+            now, _ = follow(coding, self.order, families, held, n_rows, period, rng, start=start)
             slices.append(now)
             for other, v in enumerate(variables):
                 arms = self._outcomes(v, now).reshape(len(variables), 2, period).mean(axis=2)

@@ -14,11 +14,13 @@ from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError
 from outpoint.models import NetworkModel
 from outpoint.models.intervening import (
+    MOST_LISTED,
     SIMULATED,
     Families,
     Target,
     average_of,
     follow,
+    list_levels,
     stack_tables,
     sum_tables,
 )
@@ -155,8 +157,9 @@ class _PairsOf:
 
     def _add_means(self, families: Families, out: Floats, rng: np.random.Generator) -> None:
         """Means of columns: two arms for every cause, in rows of one table."""
-        n = len(self.order)
-        period = SIMULATED if self.has_table.any() else 1
+        n, coding = len(self.order), self.model.coding
+        listed = list_levels(coding, np.flatnonzero(self.has_table).tolist(), MOST_LISTED // n)
+        period = SIMULATED if listed is None else len(next(iter(listed.values()), [0.0]))
         fixed = {
             v: (
                 np.arange(2 * period * v, 2 * period * (v + 1)),
@@ -164,11 +167,12 @@ class _PairsOf:
             )
             for v in range(n)
         }
-        coding = self.model.coding
-        columns = follow(coding, self.order, families, fixed, 2 * period * n, period, rng)
+        columns, weights = follow(
+            coding, self.order, families, fixed, 2 * period * n, period, rng, listed=listed
+        )
         for v in np.flatnonzero(~self.has_table):
-            found = self.targets[v].from_columns(coding, columns)
-            arms = found.reshape(n, 2, period).mean(axis=2)
+            found = self.targets[v].from_columns(coding, columns) * weights
+            arms = found.reshape(n, 2, period).sum(axis=2)
             out[:, v] = arms[:, 1] - arms[:, 0]
 
 
