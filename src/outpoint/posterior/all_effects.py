@@ -57,7 +57,8 @@ def sample_all_effects(
     targets = [make_target(model, name) for name in model.names]
     numbers, counts = spread_by_weight(graphs.weights, n_draws)
     means, paths, samples = np.zeros((n, n)), np.zeros((n, n)), []
-    for dag, count in zip(graphs.adjacencies(numbers), counts, strict=True):
+    dags = graphs.adjacencies(numbers)
+    for dag, count in zip(dags, counts, strict=True):
         reach = _descendants(dag)
         effects = _PairsOf(model, dag, reach, values, targets).effects(count, rng)
         means += count * effects[0]
@@ -72,6 +73,7 @@ def sample_all_effects(
         means=means / counts.sum() * factors,
         paths=paths / counts.sum(),
         samples=np.concatenate(samples) * factors.astype(np.float32),
+        dags=np.repeat(dags, counts, axis=0),
     )
 
 

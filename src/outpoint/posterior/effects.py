@@ -224,7 +224,8 @@ def sample_effects(
         raise OptionError(f"level is a probability between 0 and 1, such as 0.95, not {level!r}.")
     factors = model.unit_factors(units)
     blocks = [dags] if isinstance(dags, np.ndarray) else dags
-    means, paths, draws = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns)), []
+    means, paths = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns))
+    draws, drawn_dags = [], []
     n_dags, size = 0, 0
     for block in blocks:
         matrices = np.ascontiguousarray(block, dtype=np.bool_).reshape(-1, n, n)
@@ -239,6 +240,7 @@ def sample_effects(
         if not add_effects(model.expand(matrices), own, *posterior, rng, out, means, paths):
             raise GraphError("effects need acyclic graphs, but one has a cycle.")
         draws.append(out.reshape(-1, n_columns, n_columns)[:, kept][:, :, kept])
+        drawn_dags.append(matrices)
     used = _weights_of(weights, 0, n_dags)
     if n_dags == 0 or (weights is not None and len(weights) != n_dags) or not used.sum() > 0:
         raise OptionError("effects need at least one DAG, and one weight for each if any.")
@@ -250,6 +252,7 @@ def sample_effects(
         paths=np.clip(paths / used.sum(), 0.0, 1.0)[np.ix_(kept, kept)],
         samples=np.concatenate(draws),
         weights=None if weights is None else np.repeat(used / used.sum(), parameters_per_dag),
+        dags=np.concatenate(drawn_dags),
     )
 
 
@@ -273,11 +276,12 @@ def refuse_large(size: int, n: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class CausalEffects:
-    """Posterior of the total causal effect of every continuous variable on every other.
+    """Posterior of the total causal effect of every variable on every other.
 
     Tables are indexed [cause, effect]. ``units`` is ``"original"`` (units of the effect per unit
     of the cause) or ``"sd"`` (standard deviations). ``samples`` (draw, cause, effect) are the draws
     behind the standard deviations and intervals; ``level`` is the probability of the intervals.
+    ``dags`` are those that parameters were drawn for, equally often for each and in this order.
     """
 
     names: tuple[str, ...]
@@ -287,6 +291,7 @@ class CausalEffects:
     paths: Floats
     samples: NDArray[np.float32]
     weights: Floats | None = None
+    dags: Booleans | None = None
 
     @property
     def n_draws(self) -> int:

@@ -632,6 +632,21 @@ class Posterior(SeriesAnswers):
         rng = np.random.default_rng(named_seed(self.info.seed, "rows") if seed is None else seed)
         return sample(self._averaged, n, do, rng)
 
+    def replicate(self, n_tables: int, n_rows: int, *, seed: int | None = None) -> Floats:
+        """Simulated tables (table, row, variable), each with one DAG and one set of parameters.
+
+        Categorical variables are level codes. They are what data of this size could have been, to
+        compare the data with.
+        """
+        from outpoint.posterior.prediction import replicate
+
+        rng = np.random.default_rng(named_seed(self.info.seed, "tables") if seed is None else seed)
+        n_tables, n_rows = (
+            checked_count(n_tables, "n_tables", 1),
+            checked_count(n_rows, "n_rows", 1),
+        )
+        return replicate(self._averaged, n_tables, n_rows, rng)
+
     @cached_property
     def _averaged(self) -> AveragedModel:
         """The model averaged over the drawn DAGs."""

@@ -122,3 +122,15 @@ def sample(
         rows.append(network.simulate(1, rng, own, past))
     values = np.concatenate(rows) if rows else np.zeros((0, len(model.names)))
     return to_frame(model.coding, values)
+
+
+def replicate(
+    averaged: AveragedModel, n_tables: int, n_rows: int, rng: np.random.Generator
+) -> Floats:
+    """Tables of networks, each with a DAG and parameters drawn for it."""
+    model = averaged.model
+    if model.given.any():
+        raise OptionError("tables of a time series cannot be simulated row by row.")
+    numbers = rng.choice(len(averaged.dags), size=n_tables, p=averaged.weights)
+    drawn = (model.sample_parameters(averaged.dags[number], rng) for number in numbers)
+    return np.stack([network.simulate(n_rows, rng) for network in drawn])
