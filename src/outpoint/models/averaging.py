@@ -206,8 +206,11 @@ class AveragedModel:
         nothing = np.zeros((n_rows, 0))
         if target is None:
             return Predicted(log_density, np.zeros(n_rows), nothing, nothing, nothing)
-        shares = np.exp(total - density[:, None])
         found = full[:, :, target]
+        if target in self.model.level_corrections:
+            total = total + self.model.level_corrections[target][found.astype(np.intp)]
+            density = _log_sum(total, axis=1)
+        shares = np.exp(total - density[:, None])
         levels = self.model.coding.levels[target]
         if levels is None:
             order = np.argsort(found, axis=1, kind="stable")

@@ -54,21 +54,11 @@ class Target:
     level: int | None = None
 
     def from_columns(self, coding: Coding, columns: Floats) -> Floats:
-        """The expectation in every row of expected columns.
-
-        The columns of a level are an affine function of the probabilities of levels.
-        """
+        """The expectation in every row of expected columns."""
         if self.level is None:
             return coding.decode(columns, self.variable)
-        codes = coding.codes[self.variable]
-        assert codes is not None
-        known = np.logical_not(np.isnan(codes).any(axis=1))
         own = columns[:, coding.columns_of(self.variable)]
-        if not known[self.level]:
-            return np.zeros(len(columns))
-        system = np.column_stack([codes[known], np.ones(known.sum())])
-        shares = np.linalg.solve(system.T, np.column_stack([own, np.ones(len(own))]).T)
-        return np.asarray(shares[int(known[: self.level].sum())])
+        return np.asarray(coding.shares(self.variable, own)[:, self.level])
 
 
 def changed(settings: Settings) -> list[int]:

@@ -12,6 +12,7 @@ Formulas: docs/math.md#parameters-and-predictive-densities.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,28 @@ class NetworkModel:
     def sample_parameters(self, dag: Graph, rng: np.random.Generator) -> Network:
         """A network with parameters drawn from their posterior."""
         drawn = tuple(tuple(part.draw(rng) for part in family) for family in self.families(dag))
-        return Network(self.coding, order_of(self.adjacency(dag)), drawn)
+        return Network(self.coding, order_of(self.adjacency(dag)), drawn, self.level_corrections)
+
+    @cached_property
+    def level_corrections(self) -> dict[int, Floats]:
+        """For variables coded as columns, what log densities at the codes of levels lack (level,).
+
+        The normal density at the code of a rare level is far smaller than its share. With the
+        share over the density of the variable alone as a factor, a level has its observed share
+        where nothing is known, and Bayes' rule from there.
+        """
+        found = {}
+        for v, codes in enumerate(self.coding.codes):
+            if codes is None or self.given[v]:
+                continue
+            known = ~np.isnan(codes).any(axis=1)
+            columns = np.zeros((int(known.sum()), len(self.coding.owner)))
+            columns[:, self.coding.columns_of(v)] = codes[known]
+            density = sum(part.log_predictive(columns) for part in self.family(v, ()))
+            out = np.full(len(codes), -np.inf)
+            out[known] = np.log(self.coding.shares(v)[known]) - density
+            found[v] = out
+        return found
 
     def log_predictive(self, dag: Graph, values: Floats) -> Floats:
         """Log predictive densities, in the units of the data, of rows of known values.
