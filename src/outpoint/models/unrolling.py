@@ -129,14 +129,16 @@ class Unrolled:
             settings[u] = np.tile(rows[:, place], 2)
         nodes = [v + n * t for t in range(self.steps + 1) for v in self.order]
         for place, cause in enumerate(self.lags.variables):
+            out[:, 0, place, place] = 1.0
+            if cause not in self.order:
+                continue  # its values follow from those before
             fixed = settings | {cause: np.repeat(self.values[cause], len(rows))}
             wanted = {node for node in nodes if node != cause}
             order = [node for node in nodes if node != cause]
             laws = sum_tables(tables, order, fixed, wanted)
             for t in range(self.steps + 1):
                 for other, v in enumerate(self.lags.variables):
-                    if (v, t) == (cause, 0):
-                        out[:, 0, place, other] = 1.0
+                    if v + n * t not in laws:
                         continue
                     law = laws[v + n * t][:, :, self.targets[v].level]
                     arms = law.reshape(len(sets), 2, len(rows)) @ weights
@@ -157,6 +159,7 @@ class Unrolled:
                 np.repeat(self.values[v], period),
             )
             for i, v in enumerate(variables)
+            if v in self.order
         }
         first = self._first(period, n_rows)
         slices: list[Floats] = []

@@ -190,7 +190,10 @@ class SeriesAnswers(ABC):
         variables, n_lags = self._slices
         place = {name: v for v, name in enumerate(self.names)}
         base, lag = [-1] * len(place), [0] * len(place)
+        roots = self.info.knowledge.get("roots", ())
         for name in variables:
+            if name in roots:
+                continue  # it follows from its values before
             for ago in range(n_lags + 1):
                 column = place.get(lagged_name(name, ago))
                 if column is not None:
