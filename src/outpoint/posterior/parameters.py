@@ -84,9 +84,23 @@ def _coefficients(coding: Coding, part: Regression) -> pd.DataFrame:
         sds = spread * (np.sqrt(freedom / (freedom - 2)) if freedom > 2 else np.nan)
         for term, m, sd, r in zip(terms, mean, sds, reach, strict=True):
             rows.append((_term(coding, part.child), *state, term, m, sd, m - r, m + r))
-        rows.append((_term(coding, part.child), *state, "(noise sd)", noise, *[np.nan] * 3))
+        rows.append((_term(coding, part.child), *state, "(noise sd)", *_noise(noise, freedom)))
     columns = ["variable", *names, "term", "mean", "sd", "lower", "upper"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _noise(scale: float, freedom: float) -> tuple[float, float, float, float]:
+    """Mean, sd and 95 % interval of sigma: freedom scale² / sigma² is chi-squared."""
+    from scipy.special import chdtri, gammaln
+
+    half = freedom / 2
+    total = scale * np.sqrt(freedom)
+    lower, upper = total / np.sqrt(chdtri(freedom, [0.025, 0.975]))
+    if freedom <= 2:
+        return float("nan"), float("nan"), float(lower), float(upper)
+    mean = total / np.sqrt(2) * np.exp(gammaln(half - 0.5) - gammaln(half))
+    variance = max(total**2 / (freedom - 2) - mean**2, 0.0)
+    return float(mean), float(np.sqrt(variance)), float(lower), float(upper)
 
 
 def _term(coding: Coding, column: int) -> str:

@@ -115,7 +115,10 @@ def default_values(model: NetworkModel, variable: int) -> Floats:
     """One unit of a continuous variable; the first and the last level of a categorical one."""
     own, codes = model.coding.levels[variable], model.coding.codes[variable]
     if own is None:
-        return float(model.coding.shifts[variable]) + np.array([0.0, 1.0])
+        shift, deviation = (
+            float(own[variable]) for own in (model.coding.shifts, model.coding.deviations)
+        )
+        return (shift if abs(shift) > 1e-9 * deviation else 0.0) + np.array([0.0, 1.0])
     known = np.arange(len(own)) if codes is None else np.flatnonzero(~np.isnan(codes).any(axis=1))
     return np.array([known[0], known[-1]], dtype=np.float64)
 
