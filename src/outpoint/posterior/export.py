@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from outpoint.arguments import PATH, takes
 from outpoint.errors import DataError, OptionError
 from outpoint.graphs.files import (
     FORMATS,
@@ -85,6 +86,7 @@ def format_table(table: pd.DataFrame, named: Sequence[str]) -> str:
     return text
 
 
+@takes(path=PATH)
 def read_edges(path: str | Path) -> pd.DataFrame:
     """The table of edges of a run, its ``edges.csv``, with the names of the variables as they were.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from outpoint.arrays import Floats
 from outpoint.data import Dataset
+from outpoint.data.cells import looked_at
 from outpoint.data.textfile import read_table
 from outpoint.data.wording import enumerate_names, suggest
 from outpoint.errors import DataError, OptionError
@@ -73,15 +75,16 @@ def read_rows(new: Any, coding: Coding) -> Floats:
     for place, name in enumerate(names):
         if name in coding.names:
             v = coding.names.index(name)
-            cells = frame.iloc[:, place].tolist()
-            values[:, v] = [_cell(coding, v, cell, row) for row, cell in enumerate(cells)]
+            with looked_at(name):
+                cells = frame.iloc[:, place].tolist()
+                values[:, v] = [_cell(coding, v, cell, row) for row, cell in enumerate(cells)]
     return values
 
 
 def _as_frame(new: Any) -> pd.DataFrame:
     import pandas as pd
 
-    if isinstance(new, str | Path):
+    if isinstance(new, str | PathLike):
         table = read_table(Path(new))
         return pd.DataFrame(dict(zip(table.names, table.columns, strict=True)))
     if isinstance(new, Dataset):
@@ -90,7 +93,7 @@ def _as_frame(new: Any) -> pd.DataFrame:
         return new
     try:
         return pd.DataFrame(new)
-    except (ValueError, TypeError):
+    except Exception:
         raise DataError(
             f"new rows are a table with named columns or a file, not {type(new).__name__}."
         ) from None
