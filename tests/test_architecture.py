@@ -25,6 +25,8 @@ RANK = {
     "progress": 0.1,
     "stored": 0.1,
     "whole_numbers": 0.1,
+    "kinds": 0.2,
+    "arguments": 0.3,
     "reading": 0.1,
     "writing": 0.1,
     "processors": 0.25,

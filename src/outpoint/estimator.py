@@ -289,11 +289,11 @@ def _has_names(X: Any) -> bool:
 
 def _refuse_unusable(X: Any, allow_degenerate: bool) -> None:
     """Say what is wrong with an array in the words that callers of estimators look for."""
-    if hasattr(X, "toarray"):
+    if hasattr(type(X), "toarray"):
         raise DataError("sparse data are not supported: give X.toarray().")
-    shape: tuple[int, ...] = getattr(X, "shape", ())
-    if len(shape) != 2:
+    if not hasattr(type(X), "shape") or len(X.shape) != 2:
         return
+    shape: tuple[int, ...] = X.shape
     if np.iscomplexobj(X):
         raise DataError("Complex data not supported: give real numbers.")
     counts = {"feature": shape[1], "sample": 2 if allow_degenerate else shape[0]}

@@ -18,6 +18,7 @@ from outpoint.data.reading import Names, Treatment
 from outpoint.data.wording import enumerate_items
 from outpoint.errors import CheckpointError, OptionError
 from outpoint.exact import is_quick, log_sum_of_dags, require_feasible, require_in_time, solve
+from outpoint.kinds import checked_seed
 from outpoint.mcmc import SAMPLERS, Moves, check_method
 from outpoint.model import MOST_TOGETHER, Model, Problem, prepare, read, require_fitting
 from outpoint.models import NetworkModel
@@ -52,7 +53,6 @@ from outpoint.scoring import log_score_of
 from outpoint.showing import GivenProgress, shown
 from outpoint.signals import remembered_signals
 from outpoint.tables.prior import log_sum_by_size, prior_table
-from outpoint.whole_numbers import checked_seed
 
 PARTS_METHOD = "mcmc"
 """The sampler beside which small parts are exact."""

@@ -15,6 +15,7 @@ from outpoint.data.reading import Names, Treatment
 from outpoint.errors import OptionError
 from outpoint.exact import find_optima, is_best_quick, require_best_feasible
 from outpoint.graphs import Cpdag, Dag
+from outpoint.kinds import checked_seed
 from outpoint.model import MOST_TOGETHER, Model, prepare, read, require_fitting
 from outpoint.naming import named
 from outpoint.options import Options, carried_out_by
@@ -47,7 +48,6 @@ from outpoint.search import (
 from outpoint.showing import GivenProgress, shown
 from outpoint.tables import ScoreTable
 from outpoint.tables.best import tie_tolerance
-from outpoint.whole_numbers import checked_seed
 
 MANY_RUNS, MANY_NODES, FEW_RUNS = 50, 30, 20
 """Default number of runs: for small problems, and for larger ones."""

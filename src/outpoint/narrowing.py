@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from outpoint.errors import OptionError
 from outpoint.kernels import run_chunked
+from outpoint.kinds import checked_count
 from outpoint.mcmc import SWEEP, Settings, make_chain
 from outpoint.mcmc.ladder import affordable_rung, measure_barrier
 from outpoint.mcmc.samplers.tempered import TemperedChain
@@ -46,7 +47,6 @@ from outpoint.tables.missing import Missing, estimate_missing
 from outpoint.tables.outside import OwnSets
 from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import view_table
-from outpoint.whole_numbers import checked_count
 
 SEARCH_RUNS = 2
 """Annealing runs over orders."""

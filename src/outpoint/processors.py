@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from outpoint.whole_numbers import checked_count
+from outpoint.kinds import checked_count
 
 VARIABLES = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 CONTROL_GROUPS = Path("/sys/fs/cgroup")

@@ -93,8 +93,8 @@ def effects(
     from outpoint.cli.inputs import load_run
     from outpoint.cli.output import check_file, frame_to_rows, print_json, print_note
     from outpoint.errors import OptionError
+    from outpoint.kinds import checked_seed
     from outpoint.posterior.export import format_table
-    from outpoint.whole_numbers import checked_seed
     from outpoint.writing import write_text
 
     check_file(out)

@@ -15,8 +15,8 @@ from outpoint.cli.groups import Group
 from outpoint.errors import OptionError
 from outpoint.naming import flag
 from outpoint.options import LEARN, OPTIONS, Option, Options, Role, names_of, options_of
-from outpoint.options.kinds import STARTS
 from outpoint.options.option import MODEL_PANEL, READING_PANEL
+from outpoint.options.start import STARTS
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset

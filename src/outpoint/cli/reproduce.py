@@ -84,7 +84,7 @@ def reproduce(
 def _extent(quick: bool, seeds: int | None) -> "Extent":
     """How much to run."""
     from outpoint.experiments import FULL, QUICK
-    from outpoint.whole_numbers import checked_count
+    from outpoint.kinds import checked_count
 
     extent = QUICK if quick else FULL
     return extent if seeds is None else extent._replace(n_seeds=checked_count(seeds, "--seeds", 2))

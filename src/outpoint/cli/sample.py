@@ -38,7 +38,7 @@ def sample(
     from outpoint.cli.inputs import load_run
     from outpoint.cli.output import check_file, print_data
     from outpoint.graphs.spreadsheets import protect_cell
-    from outpoint.whole_numbers import checked_seed
+    from outpoint.kinds import checked_seed
     from outpoint.writing import write_text
 
     check_file(out)

@@ -136,7 +136,7 @@ def simulate(
     from outpoint.amounts import count_of
     from outpoint.data.simulate_series import lagged_nodes
     from outpoint.graphs import random_dag, read_dag
-    from outpoint.whole_numbers import checked_seed
+    from outpoint.kinds import checked_seed
 
     if (graph is None) == (nodes is None):
         raise OptionError("give either a GRAPH or the number of --nodes of a random one.")

@@ -1,12 +1,15 @@
 """What a single cell of text can mean: nothing, a number, a date, a quantity with its unit."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from outpoint.errors import DataError, OutpointError
 
 DecimalMark = Literal[".", ","]
 
@@ -31,6 +34,20 @@ _DATES = (
     re.compile(_MONTH + r"\s*[0-9]{1,2},?\s*[0-9]{4}" + _TIME, re.IGNORECASE),
     re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2})?\s*([AaPp][Mm])?"),
 )
+
+
+@contextmanager
+def looked_at(column: str) -> Iterator[None]:
+    """Around what looks at the values of a column, which may be objects that fail in doing so."""
+    try:
+        yield
+    except (OutpointError, MemoryError):
+        raise
+    except Exception as error:
+        raise DataError(
+            f"Column {column!r} cannot be read: looking at its values fails with "
+            f"{type(error).__name__}."
+        ) from error
 
 
 def missing_spellings(distinct: Iterable[str], words: Collection[str] | None) -> frozenset[str]:

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from outpoint.amounts import count_of
+from outpoint.arguments import COLUMN, NODE, ListOf, Made, takes
 from outpoint.data.binning import quantile_bins
 from outpoint.data.copies import find_copies
 from outpoint.data.interventions import (
@@ -36,9 +37,10 @@ from outpoint.data.interventions import (
 from outpoint.data.slices import Slices
 from outpoint.data.wording import enumerate_items, enumerate_names, suggest
 from outpoint.errors import DataError, OptionError
+from outpoint.kinds import Tested, checked, choice, list_of, whole
 from outpoint.naming import option
 from outpoint.notebook import as_html, first_of
-from outpoint.whole_numbers import checked_count, is_whole
+from outpoint.whole_numbers import is_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +49,16 @@ Kind = Literal["continuous", "categorical"]
 Asked = Literal["continuous", "categorical", "ordinal"]
 """What a user can ask a column to be; ordinal ones become continuous."""
 Levels = tuple[str, ...]
+
+LABELS = Made("a list of column names", make=lambda given: _texts(given))
+LEVELS = Made(
+    "a list of the levels of each column, None for a continuous one",
+    make=lambda given: tuple(None if one is None else _texts(one) for one in list_of(given)),
+)
+ROWS = Tested(
+    "an array of truth values, one for each row",
+    test=lambda given: isinstance(given, np.ndarray) and given.dtype == bool and given.ndim == 1,
+)
 
 N_ROWS = 5
 """Values of each column that a notebook shows."""
@@ -83,9 +95,9 @@ class Dataset:
     slices: Slices | None = None
 
     def __post_init__(self) -> None:
-        names = tuple(str(name) for name in self.names)
+        names = checked("names", LABELS, self.names)
         values = _as_matrix(self.values)
-        levels = tuple(None if one is None else tuple(map(str, one)) for one in self.levels)
+        levels = checked("levels", LEVELS, self.levels)
         levels = levels or (None,) * len(names)
         check_column_names(names)
         if values.shape[1] != len(names) or len(levels) != len(names):
@@ -131,6 +143,7 @@ class Dataset:
         """``"continuous"`` or ``"categorical"`` for every column."""
         return tuple("continuous" if one is None else "categorical" for one in self.levels)
 
+    @takes(kind=choice("continuous", "categorical"))
     def columns_of(self, kind: Kind) -> tuple[str, ...]:
         """The names of the columns of one kind."""
         return tuple(name for name, one in zip(self.names, self.kinds, strict=True) if one == kind)
@@ -205,6 +218,7 @@ class Dataset:
         """
         return count_rows_by_targets(self.interventions)
 
+    @takes(column=NODE)
     def index(self, column: str | int) -> int:
         """The position of a column given by name or by position."""
         if is_whole(column):
@@ -246,10 +260,9 @@ class Dataset:
         """These data with other content, which no call of ``load_dataset`` reads any more."""
         return replace(self, **changes, reading=None)
 
+    @takes(columns=ListOf("a list of columns", item=NODE))
     def select(self, columns: Iterable[str | int]) -> "Dataset":
         """The given columns (at least two), in the given order."""
-        if isinstance(columns, str):
-            raise OptionError(f"select needs a list of columns, not the single text {columns!r}.")
         chosen = [self.index(column) for column in columns]
         return self._changed(
             names=tuple(self.names[v] for v in chosen),
@@ -257,11 +270,15 @@ class Dataset:
             levels=tuple(self.levels[v] for v in chosen),
         )
 
+    @takes(rows=ROWS)
     def take(self, rows: npt.NDArray[np.bool_]) -> "Dataset":
         """The rows at which ``rows`` is true (at least one); all levels are kept."""
+        if len(rows) != self.n_obs:
+            raise OptionError(f"rows has {len(rows)} values for {self.n_obs} rows.")
         kept = tuple(t for t, one in zip(self.interventions, rows, strict=False) if one)
         return self._changed(values=self.values[rows], interventions=kept)
 
+    @takes(bins=whole(2))
     def discretized(self, bins: int = 3) -> "Dataset":
         """Continuous columns cut at quantiles into at most ``bins`` levels of about equal size.
 
@@ -269,7 +286,6 @@ class Dataset:
         at most ``bins`` distinct values keeps one level for each. Categorical columns are left
         alone.
         """
-        bins = checked_count(bins, "bins", 2)
         values = self.values.copy()
         levels = list(self.levels)
         for v, one in enumerate(self.levels):
@@ -278,6 +294,7 @@ class Dataset:
                 values[there, v], levels[v] = quantile_bins(values[there, v], bins)
         return self._changed(values=values, levels=tuple(levels))
 
+    @takes(interventions=COLUMN)
     def to_frame(self, interventions: str | None = None) -> "pd.DataFrame":
         """A pandas DataFrame; categorical columns carry their labels and all their levels.
 
@@ -407,11 +424,16 @@ def _tame(column: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], int
     return np.ldexp(column, -exponent), exponent
 
 
+def _texts(given: Any) -> Levels:
+    """Labels as texts."""
+    return tuple(str(one) for one in (given if isinstance(given, str) else list_of(given)))
+
+
 def _as_matrix(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """A fresh row-major float64 copy of ``values``, with -0 turned into 0."""
     try:
         matrix = np.array(values, dtype=np.float64, order="C", copy=True)
-    except (TypeError, ValueError) as error:
+    except Exception as error:
         raise DataError(
             "The values are not a table of numbers; load text with load_dataset instead."
         ) from error

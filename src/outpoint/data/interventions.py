@@ -13,7 +13,7 @@ import numpy as np
 from outpoint.arrays import Booleans
 from outpoint.data.wording import enumerate_names, suggest
 from outpoint.errors import DataError, OptionError
-from outpoint.options.kinds import in_brief
+from outpoint.kinds import in_brief, list_of
 
 Targets = tuple[str, ...]
 Interventions = tuple[Targets, ...]
@@ -29,14 +29,17 @@ def parse_interventions(
     entries: Any, names: Sequence[str], where: Callable[[int], str] = lambda row: f"row {row + 1}"
 ) -> Interventions:
     """The names set in each row, in the order of ``names``; nothing at all if no row has any."""
-    if isinstance(entries, str) or not isinstance(entries, Iterable):
+    try:
+        listed = list_of(entries)
+    except Exception:
         raise OptionError(
-            f"interventions has one entry for each row, the variables set in it, not {entries!r}."
-        )
+            "interventions has one entry for each row, the variables set in it, not "
+            f"{in_brief(entries)}."
+        ) from None
     number = {name: v for v, name in enumerate(names)}
     known: dict[Any, Targets] = {}
     rows = []
-    for row, entry in enumerate(entries):
+    for row, entry in enumerate(listed):
         key = entry if isinstance(entry, str) else None
         if key is None or key not in known:
             targets = _names_of(entry, number, where(row))

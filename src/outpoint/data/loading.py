@@ -29,6 +29,7 @@ from outpoint.data.sources import (
     source_of_memory,
 )
 from outpoint.errors import DataError, OptionError
+from outpoint.kinds import in_brief
 from outpoint.naming import named
 from outpoint.options import LOAD, Options, carried_out_by
 
@@ -44,13 +45,14 @@ def load(data: Data, asked: Options) -> Dataset:
     column = asked.interventions if isinstance(asked.interventions, str) else None
     entries = None if column is not None else asked.interventions
     reading = Reading.of(replace(asked, interventions=column))
+    data = _plain(data)
     # a list for each row is no option that could be written down
     given = reading.given() if entries is None else None
     if isinstance(data, str) and data in bundled.available() and not os.path.isfile(data):
         data = replace(bundled.load(data), path=data)
     if isinstance(data, Dataset):
         return _reread(data, reading, entries)
-    if isinstance(data, (str, os.PathLike)):
+    if isinstance(data, str):
         source, path = _source_of(data, reading)
         return replace(build(source, reading, given, entries), path=path)
     if asked.separator is not None or asked.decimal is not None:
@@ -157,7 +159,7 @@ def load_rows(
     column = asked.interventions if isinstance(asked.interventions, str) else None
     entries = None if column is not None else asked.interventions
     reading = Reading.of(replace(asked, interventions=column))
-    source, path = _source_of(data, reading)
+    source, path = _source_of(_plain(data), reading)
     for option, name in apart.items():
         Reading.require_known(option, [name], source.names)
     given = reading.given() if entries is None else None
@@ -171,14 +173,24 @@ def load_rows(
     return replace(found, path=path), rows, known
 
 
+def _plain(data: Data) -> Data:
+    """The data, a path as text; what only looks like a path is refused."""
+    if not isinstance(data, (str, os.PathLike)):
+        return data
+    try:
+        return str(os.fsdecode(data))
+    except Exception:
+        raise DataError(f"{in_brief(data)} is not the path of a file.") from None
+
+
 def _source_of(data: Data, reading: Reading) -> tuple[Source, str | None]:
     """Where the columns come from, and the path of the file if it is one."""
     if isinstance(data, str) and data in bundled.available() and not os.path.isfile(data):
         return source_of_dataset(bundled.load(data)), data
     if isinstance(data, Dataset):
         return source_of_dataset(data), data.path
-    if isinstance(data, (str, os.PathLike)):
-        path = os.path.expanduser(os.fsdecode(data))
+    if isinstance(data, str):
+        path = os.path.expanduser(data)
         if not os.path.exists(path):
             raise DataError(_no_file_message(path))
         return source_of_file(Path(path), reading), path

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from outpoint.amounts import count_of
+from outpoint.arguments import COLUMN, COLUMNS, takes
 from outpoint.arrays import Floats, Integers
 from outpoint.data.columns import Column
 from outpoint.data.dataset import Dataset
@@ -23,10 +24,11 @@ from outpoint.data.slices import Slices
 from outpoint.data.sources import Data
 from outpoint.data.stacking import leave_out_repeated, stack
 from outpoint.errors import DataError, OptionError
+from outpoint.kinds import TRUTH, whole
 from outpoint.naming import named
-from outpoint.whole_numbers import checked_count
 
 
+@takes(time=COLUMN, subject=COLUMN, lags=whole(1, 10**4), static=COLUMNS, contemporaneous=TRUTH)
 def load_series(
     data: Data,
     time: str | None = None,
@@ -63,8 +65,7 @@ def load_series(
         A column ``x`` for each variable, ``x[-1]`` for its value one time before, and so on.
         ``learn`` takes lagged and static columns as given: they have no parents and no score.
     """
-    lags = checked_count(lags, "lags", 1)
-    fixed = (static,) if isinstance(static, str) else tuple(static)
+    fixed = tuple(static)
     if reading.get("weights") is not None:
         raise OptionError(
             f"rows of a series cannot count more than once: leave out {named('weights')}."

@@ -22,6 +22,7 @@ from typing import Any, Literal, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
+from outpoint.arguments import COUNT, NONE, Either, ListOf, takes
 from outpoint.arrays import Booleans, Floats
 from outpoint.data.dataset import Dataset
 from outpoint.data.interventions import (
@@ -35,7 +36,8 @@ from outpoint.data.mixtures import bound_weights, simulate_mixture
 from outpoint.errors import GraphError, OptionError, TooLargeError
 from outpoint.graphs.layers import compute_parent_masks, peel_layers
 from outpoint.graphs.random import Seed, make_generator
-from outpoint.whole_numbers import checked_count, is_whole
+from outpoint.kinds import Items, Tested, choice, number, whole
+from outpoint.whole_numbers import is_whole
 
 Coefficients = float | tuple[float, float] | Floats | Literal["bounded"]
 LevelCounts = int | Sequence[int | None]
@@ -44,6 +46,9 @@ MOST_SIGNAL = 2.0
 """Bounded coefficients: the parents of a node contribute at most this many sds of noise."""
 
 MAX_TABLE_CELLS = 10_000_000
+
+
+MOST_ROWS = 10**8
 
 
 class DagLike(Protocol):
@@ -55,6 +60,33 @@ class DagLike(Protocol):
     def adjacency(self) -> Booleans: ...
 
 
+def is_graph(value: Any) -> bool:
+    """Whether this has names and a square adjacency matrix for them."""
+    names, adjacency = list(map(str, value.names)), value.adjacency
+    return isinstance(adjacency, np.ndarray) and adjacency.shape == (len(names),) * 2
+
+
+GRAPH = Tested("a Dag", test=is_graph)
+LEVELS = ListOf("a list of whole numbers or None", item=Either("a number", kinds=(COUNT, NONE)))
+NUMBERS = Tested(
+    "a number or an array of numbers",
+    test=lambda given: not isinstance(given, str) and np.asarray(given, dtype=np.float64).size > 0,
+)
+
+
+@takes(
+    dag=GRAPH,
+    n_obs=whole(1, MOST_ROWS),
+    kind=choice("gaussian", "categorical", "mixed"),
+    coefficients=Either(
+        "a number, a pair (low, high), a matrix [parent, child] or 'bounded'",
+        kinds=(choice("bounded"), NUMBERS),
+    ),
+    noise_sd=NUMBERS,
+    levels=Either("a whole number, or one for each node", kinds=(COUNT, LEVELS)),
+    concentration=number(0, 1e300),
+    interventions=Items("a list with an entry for each row"),
+)
 def simulate(
     dag: DagLike,
     n_obs: int,
@@ -88,16 +120,13 @@ def simulate(
     ``[[]] * 200 + [["a"]] * 100``: a continuous node is then its noise alone, a categorical one
     takes each level with the same probability.
     """
-    n_obs = checked_count(n_obs, "n_obs", 1)
     generator = make_generator(rng)
     if kind == "gaussian":
         return _simulate_gaussian(dag, n_obs, generator, coefficients, noise_sd, interventions)
     if kind == "categorical":
         tables = draw_tables(dag, generator, levels=levels, concentration=concentration)
         return simulate_from_tables(dag, tables, n_obs, generator, interventions=interventions)
-    if kind == "mixed":
-        return _simulate_mixed(dag, n_obs, generator, coefficients, noise_sd, levels, interventions)
-    raise OptionError(f"The kind {kind!r} is unknown; use 'gaussian', 'categorical' or 'mixed'.")
+    return _simulate_mixed(dag, n_obs, generator, coefficients, noise_sd, levels, interventions)
 
 
 def _simulate_gaussian(
@@ -235,6 +264,7 @@ def draw_tables(
     return tables
 
 
+@takes(dag=GRAPH, n_obs=whole(1, MOST_ROWS))
 def simulate_from_tables(
     dag: DagLike,
     tables: Sequence[npt.ArrayLike] | Mapping[str, npt.ArrayLike],
@@ -251,7 +281,6 @@ def simulate_from_tables(
     ``labels`` names the levels of every node (by default ``"0"``, ``"1"``, ...);
     ``interventions`` are those of :func:`simulate`.
     """
-    n_obs = checked_count(n_obs, "n_obs", 1)
     checked = _validate_tables(dag, tables)
     sizes = [table.shape[-1] for table in checked]
     if labels is None:

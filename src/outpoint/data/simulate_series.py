@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from outpoint.arguments import NAMES, takes
 from outpoint.arrays import Booleans, Floats
-from outpoint.data.simulate import Coefficients, DagLike, ancestral_order, draw_weights, noise_of
+from outpoint.data.simulate import (
+    GRAPH,
+    MOST_ROWS,
+    NUMBERS,
+    Coefficients,
+    DagLike,
+    ancestral_order,
+    draw_weights,
+    noise_of,
+)
 from outpoint.data.slices import lagged_name
 from outpoint.errors import OptionError
 from outpoint.graphs.random import Seed, make_generator
+from outpoint.kinds import whole
 from outpoint.naming import named
-from outpoint.whole_numbers import checked_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +35,14 @@ MOST_PERSISTENT = 0.95
 """Largest modulus of what a series carries over from one time to the next."""
 
 
+@takes(
+    dag=GRAPH,
+    n_times=whole(1, MOST_ROWS),
+    n_subjects=whole(1, MOST_ROWS),
+    coefficients=NUMBERS,
+    noise_sd=NUMBERS,
+    static=NAMES,
+)
 def simulate_series(
     dag: DagLike,
     n_times: int,
@@ -62,8 +80,6 @@ def simulate_series(
     import pandas as pd
 
     generator = make_generator(rng)
-    n_times = checked_count(n_times, "n_times", 1)
-    n_subjects = checked_count(n_subjects, "n_subjects", 1)
     variables, place = _variables(dag, static)
     weights = draw_weights(dag, coefficients, generator)
     spread = float(noise_of(noise_sd, 1)[0])

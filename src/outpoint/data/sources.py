@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.data.cardinality import may_be_cardinalities
-from outpoint.data.cells import DecimalMark, find_decimal_comma
+from outpoint.data.cells import DecimalMark, find_decimal_comma, looked_at
 from outpoint.data.columns import (
     Column,
     Where,
@@ -179,7 +179,8 @@ def source_of_memory(data: Any, na: Collection[str] | None) -> Source:
             return column_from_objects(names[v], [row[v] for row in data], where, asked, na)
 
     def make_known(v: int, asked: Kind | None) -> Made:
-        made = make(v, asked)
+        with looked_at(names[v]):
+            made = make(v, asked)
         return without_numbers(made, na) if isinstance(made, Column) else made
 
     return Source(names, n_rows, make_known)

@@ -32,8 +32,9 @@ from math import comb, log
 
 import numpy as np
 
+from outpoint.arguments import takes
 from outpoint.arrays import Floats
-from outpoint.whole_numbers import checked_count
+from outpoint.kinds import whole
 
 
 class LayerCounts:
@@ -88,6 +89,7 @@ def layer_counts(n_nodes: int, max_parents: int | None = None) -> LayerCounts:
     return LayerCounts(n_nodes, max_parents)
 
 
+@takes(n_nodes=whole(0, 10**6), max_parents=whole(0))
 def count_dags(n_nodes: int, *, max_parents: int | None = None) -> int:
     """The number of DAGs on labelled nodes, each with at most ``max_parents`` parents if given.
 
@@ -96,8 +98,7 @@ def count_dags(n_nodes: int, *, max_parents: int | None = None) -> int:
     >>> [count_dags(n) for n in range(1, 7)]
     [1, 3, 25, 543, 29281, 3781503]
     """
-    bound = None if max_parents is None else checked_count(max_parents, "max_parents", 0)
-    return layer_counts(checked_count(n_nodes, "the number of nodes", 0), bound).total()
+    return layer_counts(n_nodes, max_parents).total()
 
 
 def log_weight_of_dags(weights: Sequence[Fraction]) -> float:

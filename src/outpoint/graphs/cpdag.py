@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from outpoint.amounts import count_of
+from outpoint.arguments import takes
 from outpoint.arrays import Booleans
 from outpoint.graphs.formats import Edge, write_dot
 from outpoint.graphs.layers import compute_parent_masks, iterate_bits
@@ -35,10 +36,15 @@ from outpoint.graphs.validation import (
     validate_adjacency,
     validate_names,
 )
+from outpoint.graphs.values import DAG, TARGETS
+from outpoint.kinds import Tested
 from outpoint.notebook import as_html, first_of
 
 if TYPE_CHECKING:
     from outpoint.graphs.dag import Dag
+
+
+CPDAG = Tested("a Cpdag", test=lambda given: isinstance(given, Cpdag))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +68,7 @@ class Cpdag:
         object.__setattr__(self, "adjacency", adjacency)
 
     @classmethod
+    @takes(dag=DAG, targets=TARGETS)
     def from_dag(cls, dag: Dag, targets: Targets = ()) -> Cpdag:
         """The CPDAG of the class of DAGs that data cannot tell from this one.
 
@@ -100,6 +107,7 @@ class Cpdag:
         """The undirected edges as (a, b) with a before b among the names."""
         return self._name_pairs(np.triu(self.adjacency & self.adjacency.T))
 
+    @takes(other=CPDAG)
     def shd(self, other: Cpdag) -> int:
         """Structural Hamming distance: the pairs of nodes that the two graphs connect differently.
 

@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from outpoint.amounts import count_of
+from outpoint.arguments import TEXT, takes
 from outpoint.arrays import Booleans
-from outpoint.errors import GraphError, OptionError
+from outpoint.errors import GraphError
 from outpoint.graphs import dagitty, formats, model_strings
 from outpoint.graphs.cpdag import Cpdag
 from outpoint.graphs.layers import Layers, compute_parent_masks, peel_layers
@@ -41,6 +42,8 @@ from outpoint.graphs.validation import (
     validate_names,
     validate_pair,
 )
+from outpoint.graphs.values import DAG, TARGETS
+from outpoint.kinds import choice, in_brief, list_of
 from outpoint.notebook import as_html, first_of
 
 if TYPE_CHECKING:
@@ -83,7 +86,7 @@ class Dag:
         check_n_nodes(len(checked))
         index = {name: i for i, name in enumerate(checked)}
         adjacency = np.zeros((len(checked), len(checked)), dtype=np.bool_)
-        for edge in edges:
+        for edge in _listed(edges, "edges are a list of pairs (parent, child)"):
             parent, child = (
                 index[node] if isinstance(node, str) and node in index else find_node(node, checked)
                 for node in validate_pair(edge)
@@ -101,17 +104,19 @@ class Dag:
         else:
             values = read_matrix(adjacency)
             labels = default_names(len(values) if values.ndim else 0)
-        return cls(labels if names is None else tuple(names), values)
+        return cls(labels if names is None else validate_names(names), values)
 
     @classmethod
     def from_parents(
         cls, parents: Sequence[Iterable[int]], names: Iterable[str] | None = None
     ) -> Dag:
         """From the indices of the parents of each node."""
-        checked = default_names(len(parents)) if names is None else validate_names(names)
-        if len(checked) != len(parents):
-            raise GraphError(f"there are {len(parents)} parent sets for {len(checked)} names")
-        edges = [(parent, child) for child, members in enumerate(parents) for parent in members]
+        words = "parents are a list of the indices of parents for each node"
+        sets = [_listed(members, words) for members in _listed(parents, words)]
+        checked = default_names(len(sets)) if names is None else validate_names(names)
+        if len(checked) != len(sets):
+            raise GraphError(f"there are {len(sets)} parent sets for {len(checked)} names")
+        edges = [(parent, child) for child, members in enumerate(sets) for parent in members]
         return cls.from_edges(checked, edges)
 
     @classmethod
@@ -122,6 +127,8 @@ class Dag:
     @classmethod
     def from_networkx(cls, graph: Any) -> Dag:
         """From a networkx DiGraph; nodes that are no strings are named by their text."""
+        if not hasattr(type(graph), "is_directed"):
+            raise GraphError(f"this is no networkx DiGraph, but {in_brief(graph)}")
         if not graph.is_directed():
             raise GraphError("the networkx graph is undirected; a DAG needs a DiGraph")
         nodes = list(graph.nodes)
@@ -129,21 +136,25 @@ class Dag:
         return cls.from_edges(map(str, nodes), [(index[a], index[b]) for a, b in graph.edges()])
 
     @classmethod
+    @takes(text=TEXT)
     def from_dot(cls, text: str) -> Dag:
         """From the text of a DOT digraph; attributes are ignored."""
         return cls.from_edges(*formats.parse_dot(text))
 
     @classmethod
+    @takes(text=TEXT)
     def from_graphml(cls, text: str) -> Dag:
         """From the text of a directed GraphML graph; the node ids become the names."""
         return cls.from_edges(*formats.parse_graphml(text))
 
     @classmethod
+    @takes(text=TEXT)
     def from_model_string(cls, text: str) -> Dag:
         """From a model string of bnlearn, such as ``[A][B|A][C|A:B]``."""
         return cls.from_edges(*model_strings.parse_model_string(text))
 
     @classmethod
+    @takes(text=TEXT)
     def from_dagitty(cls, text: str) -> Dag:
         """From the text of a dagitty graph, such as ``dag { A -> B }``; attributes are ignored."""
         return cls.from_edges(*dagitty.parse_dagitty(text))
@@ -257,6 +268,7 @@ class Dag:
         """The labelled partition of the graph: its layers of outpoints."""
         return LabelledPartition(self._layers)
 
+    @takes(targets=TARGETS)
     def cpdag(self, targets: Targets = ()) -> Cpdag:
         """The CPDAG of the Markov equivalence class of the graph.
 
@@ -265,14 +277,15 @@ class Dag:
         """
         return Cpdag.from_dag(self, targets)
 
+    @takes(other=DAG, targets=TARGETS)
     def is_equivalent(self, other: Dag, targets: Targets = ()) -> bool:
         """Whether both graphs are in one Markov equivalence class, nodes matched by name.
 
         With `targets`, whether experiments on these sets of nodes cannot tell them apart either.
         """
-        known = [tuple(target) for target in targets]
-        return self.cpdag(known) == other.reorder(self.names).cpdag(known)
+        return self.cpdag(targets) == other.reorder(self.names).cpdag(targets)
 
+    @takes(other=DAG, on=choice("cpdag", "dag"))
     def shd(self, other: Dag, *, on: Literal["cpdag", "dag"] = "cpdag") -> int:
         """Structural Hamming distance, nodes matched by name.
 
@@ -281,9 +294,7 @@ class Dag:
         """
         if on == "cpdag":
             return self.cpdag().shd(other.cpdag())
-        if on == "dag":
-            return count_pair_differences(self.adjacency, other.reorder(self.names).adjacency)
-        raise OptionError(f'the SHD is taken on="cpdag" or on="dag", not on={on!r}')
+        return count_pair_differences(self.adjacency, other.reorder(self.names).adjacency)
 
     # Conversions
 
@@ -358,3 +369,10 @@ class Dag:
         families.sort(key=lambda family: not family[1])
         title = f"Dag: {count_of(self.n_nodes, 'node')}, {count_of(self.n_edges, 'edge')}"
         return as_html(title, ("node", "parents"), families, first_of(self.n_nodes, "nodes"))
+
+
+def _listed(items: Any, words: str) -> list[Any]:
+    try:
+        return list_of(items)
+    except Exception:
+        raise GraphError(f"{words}, not {in_brief(items)}") from None

@@ -21,10 +21,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from outpoint.arguments import NAMES, PATH, takes
 from outpoint.errors import GraphError
 from outpoint.graphs import formats
 from outpoint.graphs.dag import Dag
 from outpoint.graphs.spreadsheets import protect_cell, restore_cell
+from outpoint.graphs.values import DAG
 from outpoint.reading import read_text, understood
 from outpoint.writing import write_text
 
@@ -42,6 +44,7 @@ FORMATS = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 WEIGHTED_FORMATS = f"{', '.join(WEIGHTED)} or .csv"
 
 
+@takes(path=PATH, names=NAMES)
 def read_dag(path: str | Path, names: Iterable[str] | None = None) -> Dag:
     """Read a DAG; ``names`` are all its nodes, for lists of edges that leave isolated ones out."""
     place = Path(path)
@@ -64,6 +67,7 @@ def read_dag(path: str | Path, names: Iterable[str] | None = None) -> Dag:
             raise GraphError(f"{place}: {error}") from None
 
 
+@takes(dag=DAG, path=PATH)
 def write_dag(dag: Dag, path: str | Path) -> None:
     """Write a DAG in the format that the name of the file asks for; CSV is an adjacency matrix."""
     place = Path(path)

@@ -23,16 +23,19 @@ from math import factorial, prod
 
 import numpy as np
 
+from outpoint.arguments import FUNCTION, number_from, takes
 from outpoint.errors import GraphError
 from outpoint.graphs.cpdag import Cpdag
 from outpoint.graphs.dag import Dag
 from outpoint.graphs.layers import compute_parent_masks, iterate_bits
 from outpoint.graphs.targets import Targets
+from outpoint.graphs.values import TARGETS
 
 IsAdmissible = Callable[[int, Sequence[int]], bool]
 """Whether a node, by its number, may have these parents."""
 
 
+@takes(targets=TARGETS, admits=FUNCTION)
 def count_members(
     graph: Cpdag | Dag, targets: Targets = (), admits: IsAdmissible | None = None
 ) -> int:
@@ -95,7 +98,7 @@ class _AdmissibleCounter:
             self._memory[key] = sum(
                 self._count_from(source, nodes, known)
                 for source in known
-                if self._admits(source, list(iterate_bits(known[source])))
+                if number_from("admits", self._admits, source, [*iterate_bits(known[source])])
             )
         return self._memory[key]
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from outpoint.arguments import takes
 from outpoint.arrays import Booleans
 from outpoint.graphs.dag import Dag
+from outpoint.graphs.values import DAG
 
 
 def _ratio(part: int, whole: int) -> float:
@@ -63,6 +65,7 @@ class GraphComparison:
     shd_dag: int
 
 
+@takes(estimate=DAG, truth=DAG)
 def compare_graphs(estimate: Dag, truth: Dag) -> GraphComparison:
     """Compare an estimated DAG with the true one; the nodes are matched by name."""
     aligned = estimate.reorder(truth.names)

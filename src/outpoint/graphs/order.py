@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from outpoint.arguments import takes
 from outpoint.errors import GraphError, TooLargeError
 from outpoint.graphs.layers import compute_parent_masks, iterate_bits
 from outpoint.graphs.validation import validate_indices
+from outpoint.graphs.values import DAG
 
 if TYPE_CHECKING:
     from outpoint.graphs.dag import Dag
@@ -41,6 +43,7 @@ class Order:
         object.__setattr__(self, "nodes", nodes)
 
     @classmethod
+    @takes(dag=DAG)
     def from_dag(cls, dag: Dag) -> Order:
         """One order of the DAG: layer after layer, by index inside a layer."""
         return cls(tuple(v for layer in dag.partition().layers for v in layer))
@@ -58,6 +61,7 @@ class Order:
         position.setflags(write=False)
         return position
 
+    @takes(dag=DAG)
     def contains(self, dag: Dag) -> bool:
         """Whether every edge of the DAG points forward in this order."""
         if dag.n_nodes != self.n_nodes:

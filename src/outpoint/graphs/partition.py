@@ -24,9 +24,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from outpoint.arguments import takes
 from outpoint.errors import GraphError
 from outpoint.graphs.layers import Layers
 from outpoint.graphs.validation import validate_indices
+from outpoint.graphs.values import DAG
+from outpoint.kinds import Items, checked
 
 if TYPE_CHECKING:
     from outpoint.graphs.dag import Dag
@@ -46,7 +49,8 @@ class LabelledPartition:
 
     def __post_init__(self) -> None:
         """Sort each layer and check that the layers hold every node once."""
-        layers = tuple(tuple(sorted(validate_indices(layer))) for layer in self.layers)
+        given = checked("layers", Items("a list of lists of nodes"), self.layers)
+        layers = tuple(tuple(sorted(validate_indices(layer))) for layer in given)
         if not all(layers):
             raise GraphError("a layer of a labelled partition must not be empty")
         nodes = sorted(v for layer in layers for v in layer)
@@ -57,6 +61,7 @@ class LabelledPartition:
         object.__setattr__(self, "layers", layers)
 
     @classmethod
+    @takes(dag=DAG)
     def from_dag(cls, dag: Dag) -> LabelledPartition:
         """The one labelled partition that a DAG belongs to."""
         return dag.partition()
@@ -91,6 +96,7 @@ class LabelledPartition:
         layer_of.setflags(write=False)
         return layer_of
 
+    @takes(dag=DAG)
     def contains(self, dag: Dag) -> bool:
         """Whether this is the labelled partition of the DAG."""
         return dag.partition() == self

@@ -18,28 +18,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import comb
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
+from outpoint.arguments import NAMES, RANDOM, SHARE, takes
 from outpoint.arrays import Booleans, Integers
 from outpoint.errors import OptionError
 from outpoint.graphs.counting import layer_counts
 from outpoint.graphs.dag import Dag
 from outpoint.graphs.layer_weights import layer_weights
-from outpoint.graphs.validation import default_names, validate_names
-from outpoint.whole_numbers import checked_count
+from outpoint.graphs.validation import MOST_NODES, default_names, validate_names
+from outpoint.kinds import checked, choice, whole
 
 Law = Literal["uniform", "paper", "erdos_renyi"]
 Counting = Literal["auto", "exact", "floating"]
 Seed = np.random.Generator | np.random.SeedSequence | int | None
 
 
+NODES = whole(0, MOST_NODES)
+
 MAX_EXACT_NODES = 200
 """Up to this number of nodes layers are drawn by integers:
 some tenths of a second for the first draw."""
 
 
+@takes(
+    n=NODES,
+    law=choice("uniform", "paper", "erdos_renyi"),
+    max_parents=whole(0),
+    edge_probability=SHARE,
+    names=NAMES,
+)
 def random_dag(
     n: int,
     rng: Seed = None,
@@ -63,9 +73,6 @@ def random_dag(
     `rng` is a NumPy Generator, a seed, or None for fresh entropy; `names` are x1, x2, ... unless
     given.
     """
-    n = checked_count(n, "the number of nodes", 0)
-    if max_parents is not None:
-        max_parents = checked_count(max_parents, "max_parents", 0)
     checked_names = default_names(n) if names is None else validate_names(names)
     if len(checked_names) != n:
         raise OptionError(f"there are {len(checked_names)} names for {n} nodes")
@@ -78,6 +85,12 @@ def random_dag(
     return Dag(checked_names, adjacency)
 
 
+@takes(
+    n=NODES,
+    n_draws=whole(0, 10**7),
+    max_parents=whole(0),
+    method=choice("auto", "exact", "floating"),
+)
 def sample_uniform_dags(
     n: int,
     n_draws: int,
@@ -91,12 +104,6 @@ def sample_uniform_dags(
     `method` says how layers are weighed: "exact" by integers, "floating" by floating-point weights,
     which are right to about 1e-12 and faster for large n; "auto" is exact up to 200 nodes.
     """
-    n = checked_count(n, "the number of nodes", 0)
-    n_draws = checked_count(n_draws, "the number of draws", 0)
-    if max_parents is not None:
-        max_parents = checked_count(max_parents, "max_parents", 0)
-    if method not in get_args(Counting):
-        raise OptionError(f"method must be one of {', '.join(get_args(Counting))}, not {method!r}")
     is_exact = n <= MAX_EXACT_NODES if method == "auto" else method == "exact"
     generator = make_generator(rng)
     draws = [_sample_uniform(n, max_parents, is_exact, generator) for _ in range(n_draws)]
@@ -105,18 +112,11 @@ def sample_uniform_dags(
 
 def make_generator(rng: Seed) -> np.random.Generator:
     """A NumPy Generator from a Generator, a seed or nothing."""
-    try:
-        return np.random.default_rng(rng)
-    except (TypeError, ValueError):
-        raise OptionError(
-            f"rng must be a numpy Generator, a non-negative seed or None, not {rng!r}"
-        ) from None
+    return np.random.default_rng(None if rng is None else checked("rng", RANDOM, rng))
 
 
 def _validate_law(law: Law, edge_probability: float | None) -> float:
     """The edge probability that goes with a law."""
-    if law not in get_args(Law):
-        raise OptionError(f"law must be one of {', '.join(get_args(Law))}, not {law!r}")
     if law != "erdos_renyi":
         if edge_probability is not None:
             raise OptionError(f'edge_probability belongs to law="erdos_renyi", not to law="{law}"')

@@ -13,8 +13,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from outpoint.arguments import NAMES
 from outpoint.arrays import Booleans
 from outpoint.errors import GraphError
+from outpoint.kinds import in_brief
 
 Targets = Iterable[Iterable[str]]
 """Sets of nodes, each set together in some of the data; none are needed for observations."""
@@ -26,11 +28,16 @@ def find_separated(names: Sequence[str], targets: Targets) -> Booleans:
     separated = np.zeros((len(names), len(names)), dtype=np.bool_)
     for target in targets:
         if isinstance(target, str):
-            raise GraphError(f"a target set is a list of nodes, not the single text {target!r}.")
+            shown = in_brief(target)
+            raise GraphError(f"a target set is a list of nodes, not the single text {shown}.")
         is_set = np.zeros(len(names), dtype=np.bool_)
-        for name in target:
+        try:
+            members = NAMES.read(target)
+        except Exception:
+            raise GraphError(f"a target set is a list of nodes, not {in_brief(target)}.") from None
+        for name in members:
             if name not in number:
-                raise GraphError(f"a target set holds {name!r}, which is not a node.")
+                raise GraphError(f"a target set holds {in_brief(name)}, which is not a node.")
             is_set[number[name]] = True
         separated |= is_set[:, None] != is_set[None, :]
     return separated

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from outpoint.arrays import Booleans
 from outpoint.errors import GraphError
 from outpoint.graphs.layers import find_cycle
+from outpoint.kinds import in_brief, list_of
 from outpoint.whole_numbers import is_whole
 
 if TYPE_CHECKING:
@@ -47,13 +48,17 @@ def validate_names(names: Iterable[str]) -> tuple[str, ...]:
     """The names as a tuple of distinct strings."""
     if isinstance(names, str):
         raise GraphError("the node names must be a list of strings, not one string")
-    checked = tuple(names)
+    try:
+        checked = list_of(names)
+    except Exception:
+        raise GraphError(f"node names are a list of strings, not {in_brief(names)}") from None
     seen: set[str] = set()
     for name in checked:
         if not isinstance(name, str):
             raise GraphError(
-                f"node names must be strings, but {name!r} is of type {type(name).__name__}"
+                f"node names must be strings, but {in_brief(name)} is of type {type(name).__name__}"
             )
+        name = str(name)
         if name in seen:
             raise GraphError(f"node names must be distinct, but {quote_name(name)} occurs twice")
         seen.add(name)
@@ -63,17 +68,18 @@ def validate_names(names: Iterable[str]) -> tuple[str, ...]:
 def validate_indices(nodes: Iterable[int]) -> tuple[int, ...]:
     """Python integers; the integers of NumPy have a width that exact counting would overflow."""
     try:
-        return tuple(index(v) for v in nodes)
-    except TypeError:
-        raise GraphError(f"nodes and layers are numbered by integers, not by {nodes!r}") from None
+        return tuple(index(v) for v in list_of(nodes))
+    except Exception:
+        shown = in_brief(nodes)
+        raise GraphError(f"nodes and layers are numbered by integers, not by {shown}") from None
 
 
 def read_matrix(table: npt.ArrayLike) -> npt.NDArray[Any]:
     """A table of numbers as an array."""
     try:
         values = np.asarray(table)
-    except ValueError:
-        raise GraphError("an adjacency matrix needs rows of one length") from None
+    except Exception:
+        raise GraphError("an adjacency matrix needs rows of one length, of 0 and 1") from None
     if values.dtype.kind not in "biufO":
         raise GraphError("an adjacency matrix may only hold 0 and 1, or False and True")
     return values
@@ -113,24 +119,25 @@ def find_node(node: Node, names: Sequence[str]) -> int:
     """The index of a node given by its name or its index."""
     if isinstance(node, str):
         try:
-            return names.index(node)
+            return names.index(str(node))
         except ValueError:
             raise GraphError(f"there is no node named {quote_name(node)}") from None
     if is_whole(node):
         if not 0 <= node < len(names):
-            raise GraphError(f"there is no node {node}: the indices go from 0 to {len(names) - 1}")
+            shown = in_brief(node)
+            raise GraphError(f"there is no node {shown}: the indices go from 0 to {len(names) - 1}")
         return int(node)
-    raise GraphError(f"a node is given by its name or its index, not by {node!r}")
+    raise GraphError(f"a node is given by its name or its index, not by {in_brief(node)}")
 
 
 def validate_pair(edge: tuple[Node, Node]) -> tuple[Node, Node]:
     """An edge as exactly two nodes."""
+    if isinstance(edge, str):
+        raise GraphError(f"an edge is a pair (parent, child), not the text {in_brief(edge)}")
     try:
         parent, child = edge
-    except (TypeError, ValueError):
-        raise GraphError(f"an edge is a pair (parent, child), not {edge!r}") from None
-    if isinstance(edge, str):
-        raise GraphError(f"an edge is a pair (parent, child), not the text {edge!r}")
+    except Exception:
+        raise GraphError(f"an edge is a pair (parent, child), not {in_brief(edge)}") from None
     return parent, child
 
 
@@ -146,7 +153,7 @@ def align_names(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 def is_frame(table: Any) -> TypeGuard[pd.DataFrame]:
     """Whether this is a pandas DataFrame, without importing pandas."""
-    return hasattr(table, "columns") and hasattr(table, "index") and hasattr(table, "to_numpy")
+    return all(hasattr(type(table), name) for name in ("columns", "index", "to_numpy"))
 
 
 def read_frame(frame: pd.DataFrame) -> tuple[tuple[str, ...], npt.NDArray[Any]]:

@@ -17,8 +17,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from outpoint.naming import OWN_FLAGS
-from outpoint.options.kinds import (
+from outpoint.arguments import Filename
+from outpoint.kinds import (
     SEED,
     TRUTH,
     Bins,
@@ -28,18 +28,19 @@ from outpoint.options.kinds import (
     Number,
     Orders,
     Seconds,
-    Start,
     Table,
     Tested,
     Whole,
     choice,
     is_edge_prior,
+    is_function_of_one,
     is_path,
     is_text,
     list_of,
     number,
     whole,
 )
+from outpoint.naming import OWN_FLAGS
 from outpoint.options.option import (
     DATA,
     FIT,
@@ -58,6 +59,7 @@ from outpoint.options.option import (
     reading,
     sampling,
 )
+from outpoint.options.start import Start
 from outpoint.registry import METHODS, SCORES, list_scores
 
 SCORE_OBJECTS = ", ".join(f"{entry.class_name}()" for entry in SCORES.values())
@@ -401,7 +403,7 @@ class Options:
     )
     out: Any = declare(
         None,
-        Tested("the path of a directory", "DIRECTORY", Path, test=is_path),
+        Filename("the path of a directory", "DIRECTORY"),
         Role.PLACE,
         (LEARN,),
         help="Directory of the run (default: outpoint-run-NAME).",
@@ -428,15 +430,18 @@ class Options:
     )
     command: str | Callable[[Any], str] | None = declare(
         None,
-        Tested("text or a function", test=lambda given: is_text(given) or callable(given)),
+        Tested(
+            "text or a function of the posterior",
+            test=lambda given: is_text(given) or is_function_of_one(given),
+        ),
         Role.PLACE,
         (LEARN,),
     )
     progress: Any = declare(
         None,
         Tested(
-            "True, False, None or a function",
-            test=lambda given: isinstance(given, bool) or callable(given),
+            "True, False, None or a function of the progress",
+            test=lambda given: isinstance(given, bool) or is_function_of_one(given),
         ),
         Role.PLACE,
         (LEARN, MAP),

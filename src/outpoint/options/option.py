@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
+from outpoint.kinds import Kind, checked
 from outpoint.naming import named
-from outpoint.options.kinds import Kind, refuse
 
 
 class Role(Enum):
@@ -66,11 +66,8 @@ class Option:
         """The value in its plain form, or a refusal."""
         if value is None and self.default is None:
             return None
-        try:
-            return self.kind.read(value)
-        except Exception:
-            shown = self.name if self.help is None else named(self.name)
-            refuse(shown, self.kind.words, value)
+        shown = self.name if self.help is None else named(self.name)
+        return checked(shown, self.kind, value)
 
     def differs(self, value: Any) -> bool:
         """Whether a value that was read is not the default."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from outpoint.arrays import Floats
 from outpoint.data import Data, Dataset, load_dataset
 from outpoint.errors import OptionError
+from outpoint.kinds import in_brief
 from outpoint.mcmc.trace import spread_edges
 from outpoint.posterior.assessment import last_batches
 from outpoint.posterior.convergence import Assessment, assess
@@ -126,7 +127,8 @@ class AugmentedPosterior(SampledPosterior):
         """
         if not is_whole(k) or not 0 <= k < self.n_completed:
             raise OptionError(
-                f"completed tables are numbered from 0 to {self.n_completed - 1}, not {k!r}."
+                f"completed tables are numbered from 0 to {self.n_completed - 1}, not "
+                f"{in_brief(k)}."
             )
         table = self._table(data)
         values = table.values.copy()

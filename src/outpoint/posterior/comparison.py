@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from outpoint.amounts import count_of
+from outpoint.arguments import takes
 from outpoint.arrays import Booleans, Floats
-from outpoint.errors import GraphError, OptionError
+from outpoint.errors import OptionError
 from outpoint.graphs import Dag, EdgeCounts
 from outpoint.graphs.metrics import count_edges
 from outpoint.graphs.validation import align_names
+from outpoint.kinds import Tested
 from outpoint.notebook import as_html
-from outpoint.posterior.consensus import at_least, checked_threshold
+from outpoint.posterior.consensus import at_least
 from outpoint.posterior.frames import rank_pairs
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from outpoint.posterior.posterior import Posterior
 
+POSTERIOR = Tested("a Posterior", test=lambda given: hasattr(given, "edge_probabilities"))
 On = Literal["directed", "skeleton"]
 
 
@@ -52,6 +55,7 @@ class PosteriorComparison:
         )
 
 
+@takes(first=POSTERIOR, second=POSTERIOR)
 def compare_posteriors(first: Posterior, second: Posterior) -> PosteriorComparison:
     """Compare the edge probabilities of two posteriors of the same variables, by name."""
     import pandas as pd
@@ -140,7 +144,6 @@ class TruthComparison:
 
 def compare_with_truth(posterior: Posterior, truth: Dag, threshold: float) -> TruthComparison:
     """Compare a posterior with the true DAG; nodes are matched by name."""
-    limit = checked_threshold(threshold)
     true = _aligned(posterior, truth)
     compelled = posterior.cpdag_probabilities.to_numpy()
     undirected = posterior.undirected_probabilities.to_numpy()
@@ -150,9 +153,9 @@ def compare_with_truth(posterior: Posterior, truth: Dag, threshold: float) -> Tr
             compelled, undirected, true.cpdag(posterior.info.targets).adjacency
         ),
         expected_shd_dag=_expected_shd(edges, np.zeros_like(edges), true.adjacency),
-        directed=_recovery(edges, true, "directed", limit),
-        skeleton=_recovery(edges, true, "skeleton", limit),
-        threshold=limit,
+        directed=_recovery(edges, true, "directed", threshold),
+        skeleton=_recovery(edges, true, "skeleton", threshold),
+        threshold=threshold,
     )
 
 
@@ -179,8 +182,6 @@ def roc_curve(posterior: Posterior, truth: Dag, on: On = "directed") -> pd.DataF
 
 
 def _aligned(posterior: Posterior, truth: Dag) -> Dag:
-    if not isinstance(truth, Dag):
-        raise GraphError(f"the truth is a Dag, not {type(truth).__name__}")
     return truth.reorder(posterior.names)
 
 

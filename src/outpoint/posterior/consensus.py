@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from outpoint.arrays import Booleans, Floats
-from outpoint.errors import OptionError
 from outpoint.graphs import Cpdag, Dag
 
 
@@ -23,7 +22,7 @@ class ConsensusWarning(UserWarning):
 
 def build_consensus_dag(edges: Floats, names: Sequence[str], threshold: float) -> Dag:
     """The DAG of the edges with at least this probability, most probable first."""
-    adjacency, left_out = _select_acyclic(edges, checked_threshold(threshold))
+    adjacency, left_out = _select_acyclic(edges, threshold)
     if left_out:
         _warn(left_out, names, "were left out: each", "was left out: it")
     return Dag.from_adjacency(adjacency, names)
@@ -37,11 +36,10 @@ def build_consensus_cpdag(
     An edge gets a direction if its compelled direction alone reaches the threshold and closes no
     cycle, and is undirected otherwise. The result need not be the CPDAG of any DAG.
     """
-    limit = checked_threshold(threshold)
-    directed, left_out = _select_acyclic(compelled, limit)
+    directed, left_out = _select_acyclic(compelled, threshold)
     if left_out:
         _warn(left_out, names, "were left undirected: each", "was left undirected: it")
-    adjacent = at_least(compelled + compelled.T + undirected, limit)
+    adjacent = at_least(compelled + compelled.T + undirected, threshold)
     return Cpdag(tuple(names), adjacent & ~directed.T)
 
 
@@ -69,20 +67,9 @@ def at_least(probability: Floats, threshold: float) -> Booleans:
     return probability >= threshold - 1e-12
 
 
-def checked_threshold(threshold: float) -> float:
-    """A probability that some edges can reach."""
-    try:
-        value = float(threshold)
-    except (TypeError, ValueError):
-        value = float("nan")
-    if not 0 < value <= 1:
-        raise OptionError(f"threshold is a probability above 0 and up to 1, not {threshold!r}.")
-    return value
-
-
 def _warn(left_out: list[tuple[int, int]], names: Sequence[str], many: str, one: str) -> None:
     shown = ", ".join(f"{names[u]} -> {names[v]}" for u, v in left_out[:5])
     more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
     rest = "would close a cycle with more probable edges."
     what = many if len(left_out) > 1 else one
-    warnings.warn(f"{shown}{more} {what} {rest}", ConsensusWarning, stacklevel=4)
+    warnings.warn(f"{shown}{more} {what} {rest}", ConsensusWarning, stacklevel=5)

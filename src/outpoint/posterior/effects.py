@@ -32,13 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.amounts import count_of
+from outpoint.arguments import SHARE, VARIABLE, takes
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import GraphError, OptionError, TooLargeError
+from outpoint.kinds import checked_count
 from outpoint.notebook import SHOWN, as_html, first_of
 from outpoint.posterior.effect_draws import add_effects
 from outpoint.posterior.frames import name_matrix, rank_pairs
 from outpoint.scores import FamilyScorer
-from outpoint.whole_numbers import checked_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -316,10 +317,12 @@ class CausalEffects:
         """Share of the DAGs in which a directed path leads from cause to effect."""
         return self._square(self.paths)
 
+    @takes(q=SHARE)
     def quantile(self, q: float) -> pd.DataFrame:
         """Posterior quantile of the effects."""
         return self._square(self._quantiles([q])[0])
 
+    @takes(cause=VARIABLE, effect=VARIABLE)
     def draws(self, cause: str, effect: str) -> NDArray[np.float32]:
         """Draws of one effect (with ``weights``, if there are any)."""
         for name in (cause, effect):
@@ -378,8 +381,6 @@ class CausalEffects:
         return out
 
     def _quantiles(self, probabilities: list[float]) -> Floats:
-        if not all(0 <= q <= 1 for q in probabilities):
-            raise OptionError(f"quantiles are of probabilities from 0 to 1, not {probabilities}.")
         out = np.empty((len(probabilities), *self.means.shape))
         for cause in range(len(self.names)):
             values = self.samples[:, cause].astype(np.float64)

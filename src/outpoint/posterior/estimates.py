@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from outpoint.arguments import number_from
 from outpoint.arrays import Booleans, Floats
 from outpoint.graphs import Dag
 from outpoint.posterior.diagnostics import effective_sizes, standard_errors, with_rare_events
@@ -56,10 +57,11 @@ def evaluate(
     """The values of a feature, one per distinct DAG; a function is called once for each."""
     if not callable(feature):
         return graphs.evaluate(feature.evaluate)
-    function = feature
+    function, what = feature, "the function of a DAG"
 
     def each(dags: Booleans) -> Floats:
-        return np.array([float(function(Dag.from_adjacency(dag, names))) for dag in dags])
+        graphs = (Dag.from_adjacency(dag, names) for dag in dags)
+        return np.array([number_from(what, function, graph) for graph in graphs])
 
     return graphs.evaluate(each)
 

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arguments import COUNT, DRAWS, NODE, SHARE, takes
 from outpoint.arrays import Booleans, Floats
 from outpoint.graphs import Dag
 from outpoint.parts import describe_parts
+from outpoint.posterior.asked import FEATURE, WEIGHTS
 from outpoint.posterior.draws import Draws, WeightedGraphs
 from outpoint.posterior.estimates import Estimate
 from outpoint.posterior.features import Feature, FeatureFunction, ParentSet, Path, Root
 from outpoint.posterior.info import RunInfo, describe_limit
 from outpoint.posterior.posterior import Posterior
 from outpoint.posterior.summaries import tabulate_dags
-from outpoint.whole_numbers import checked_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,6 +137,7 @@ class ExactPosterior(Posterior):
             limits.append(" that the background knowledge allows")
         return "".join(limits)
 
+    @takes(child=NODE, at_least=SHARE)
     def parent_set_probabilities(
         self, child: str | int, *, at_least: float = 1e-6
     ) -> list[tuple[tuple[str, ...], float]]:
@@ -146,14 +148,17 @@ class ExactPosterior(Posterior):
             for parents, log_probability in likely
         ]
 
+    @takes(n_draws=DRAWS)
     def dags(self, n_draws: int = KEPT_DRAWS) -> xr.DataArray:
         """Independent draws from the posterior: booleans (chain, draw, parent, child)."""
         return self._as_dags(self._sample(n_draws)[0])
 
+    @takes(n_draws=DRAWS)
     def iter_dags(self, n_draws: int = KEPT_DRAWS) -> Iterator[Dag]:
         """The same draws, one :class:`Dag` after the other."""
         yield from self._as_graphs(self._sample(n_draws)[0])
 
+    @takes(feature=FEATURE, n_draws=DRAWS)
     def probability(
         self, feature: Feature | FeatureFunction | str, n_draws: int | None = None
     ) -> float:
@@ -167,6 +172,7 @@ class ExactPosterior(Posterior):
         known = self._known(asked)
         return self._average(asked, self._graphs_for(asked, n_draws)) if known is None else known
 
+    @takes(feature=FEATURE, n_draws=DRAWS)
     def estimate(
         self, feature: Feature | FeatureFunction | str, n_draws: int | None = None
     ) -> Estimate:
@@ -177,6 +183,7 @@ class ExactPosterior(Posterior):
             return Estimate.exact(known)
         return self._estimate(asked, self._graphs_for(asked, n_draws))
 
+    @takes(n=COUNT)
     def top_dags(self, n: int = 10) -> pd.DataFrame:
         """The most probable DAGs: graph, probability, cumulative, log_score.
 
@@ -193,6 +200,7 @@ class ExactPosterior(Posterior):
         probability = np.exp(np.minimum(graphs.log_scores - self.log_evidence, 0.0))
         return tabulate_dags(graphs, self.names, n, probability)
 
+    @takes(by=WEIGHTS, n_draws=DRAWS)
     def reweighted(self, by: By, n_draws: int | None = None) -> WeightedPosterior:
         """Another posterior from ``n_draws`` draws, see :meth:`Posterior.reweighted`."""
         from outpoint.posterior.reweighting import reweight
@@ -270,7 +278,6 @@ class ExactPosterior(Posterior):
 
     def _sample(self, n_draws: int) -> tuple[Booleans, Floats]:
         """One chain of draws: the first of those that the seed gives."""
-        n_draws = checked_count(n_draws, "n_draws", 1)
         if self._drawn is None or len(self._drawn[1]) < n_draws:
             self._drawn = self.solution.draw(n_draws, self.info.seed)
         dags, log_scores = self._drawn

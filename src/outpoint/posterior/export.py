@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from outpoint.errors import DataError, OptionError
+from outpoint.arguments import PATH, takes
+from outpoint.errors import DataError, OptionError, require
 from outpoint.graphs.files import (
     FORMATS,
     SUFFIXES,
@@ -26,6 +27,7 @@ from outpoint.graphs.files import (
     format_probabilities,
 )
 from outpoint.graphs.spreadsheets import protect_cell, restore_cell
+from outpoint.reading import read_text, understood
 from outpoint.writing import write_text
 
 if TYPE_CHECKING:
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from outpoint.posterior.posterior import Posterior
 
 GRAPHS = ("map", "median", "consensus")
+MOST_BYTES = 500_000_000
+"""Largest table of edges that is read, that of some thousand variables."""
+
 CONTENTS = (*GRAPHS, "probabilities", "edges")
 
 
@@ -85,6 +90,7 @@ def format_table(table: pd.DataFrame, named: Sequence[str]) -> str:
     return text
 
 
+@takes(path=PATH)
 def read_edges(path: str | Path) -> pd.DataFrame:
     """The table of edges of a run, its ``edges.csv``, with the names of the variables as they were.
 
@@ -92,16 +98,17 @@ def read_edges(path: str | Path) -> pd.DataFrame:
     """
     import pandas as pd
 
+    place = Path(path)
+    text = read_text(place, DataError, MOST_BYTES)
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-        header, *rows = csv.reader(io.StringIO(text, newline=""))
-        table = pd.DataFrame(rows, columns=header)
-        numbers = table.columns.difference(["parent", "child", "status"])
-        table[numbers] = table[numbers].replace("", np.nan).astype(float)
-        for column in ("parent", "child"):
-            table[column] = table[column].map(restore_cell)
-        return table
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}.") from None
+        with understood(place, DataError):
+            header, *rows = csv.reader(io.StringIO(text, newline=""))
+            require(all(len(row) == len(header) for row in rows), "rows are of unequal length")
+            table = pd.DataFrame(rows, columns=header)
+            numbers = table.columns.difference(["parent", "child", "status"])
+            table[numbers] = table[numbers].replace("", np.nan).astype(float)
+            for column in ("parent", "child"):
+                table[column] = table[column].map(restore_cell)
+            return table
     except (ValueError, KeyError, csv.Error):
         raise DataError(f"{path} is not a table of edges that outpoint has written.") from None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arguments import NODE, SHARE, takes
 from outpoint.arrays import Booleans, Floats
 from outpoint.parts import describe_parts
 from outpoint.parts.likely_sets import LikelySets
@@ -132,6 +133,7 @@ class PartlyExactPosterior(SampledPosterior):
             for record, own in zip(self.records, self.part_log_score, strict=True)
         ]
 
+    @takes(child=NODE, at_least=SHARE)
     def parent_set_probabilities(
         self, child: str | int, *, at_least: float = 1e-6
     ) -> list[tuple[tuple[str, ...], float]]:

@@ -11,16 +11,45 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arguments import (
+    COUNT,
+    DRAWS,
+    EDGE_LIST,
+    NODE,
+    PATH,
+    PROBABILITY,
+    SHARE,
+    TEXT,
+    VALUE,
+    VARIABLE,
+    takes,
+)
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError
 from outpoint.graphs import Cpdag, Dag
 from outpoint.graphs.targets import find_separated
+from outpoint.graphs.values import DAG
+from outpoint.kinds import SEED, Whole, choice, whole
 from outpoint.notebook import as_html
 from outpoint.posterior.admissible import Admissible, IsScored
+from outpoint.posterior.asked import (
+    CAUSE,
+    DATASET,
+    FEATURE,
+    PAIR,
+    QUANTILES,
+    ROWS,
+    SETTING,
+    THRESHOLD,
+    TWO_VALUES,
+    UNITS,
+    WEIGHTS,
+)
 from outpoint.posterior.comparison import On, TruthComparison, compare_with_truth, roc_curve
 from outpoint.posterior.consensus import build_consensus_cpdag, build_consensus_dag
 from outpoint.posterior.draws import Draws, WeightedGraphs
 from outpoint.posterior.estimates import Estimate, estimate_mean, evaluate
+from outpoint.posterior.export import CONTENTS
 from outpoint.posterior.feature_parser import parse_feature
 from outpoint.posterior.features import Adjacent, Edge, Feature, FeatureFunction, Not
 from outpoint.posterior.frames import name_draws, name_matrix, rank_pairs
@@ -33,7 +62,6 @@ from outpoint.posterior.summaries import (
     tabulate_dags,
 )
 from outpoint.streams import named_seed
-from outpoint.whole_numbers import checked_count
 
 if TYPE_CHECKING:
     import os
@@ -177,6 +205,7 @@ class Posterior(SeriesAnswers):
         """The same draws, one :class:`Dag` after the other."""
         yield from self._as_graphs(self._draws()[0])
 
+    @takes(edges=EDGE_LIST)
     def edge_draws(self, edges: Iterable[tuple[str, str]]) -> Booleans:
         """Which draws have each of some edges (parent, child): booleans (edge, chain, draw)."""
         wanted = [(self._node(parent), self._node(child)) for parent, child in edges]
@@ -187,6 +216,7 @@ class Posterior(SeriesAnswers):
             out[:, part] = dags[:, parents, children].T
         return out.reshape(-1, *draws.log_scores.shape)
 
+    @takes(feature=FEATURE)
     def probability(self, feature: Feature | FeatureFunction | str) -> float:
         """Posterior probability of a feature, or posterior mean of a function of the DAG.
 
@@ -201,6 +231,7 @@ class Posterior(SeriesAnswers):
         known = self._known(asked)
         return self._average(asked, self._graphs()) if known is None else known
 
+    @takes(feature=FEATURE)
     def estimate(self, feature: Feature | FeatureFunction | str) -> Estimate:
         """The same with its Monte Carlo standard error, effective sample size and number of draws.
 
@@ -231,6 +262,7 @@ class Posterior(SeriesAnswers):
         """Probability that a variable is in the Markov blanket of another; symmetric."""
         return name_matrix(average_blankets(self._graphs()), self.names, "variable", "blanket")
 
+    @takes(n=COUNT)
     def top_dags(self, n: int = 10) -> pd.DataFrame:
         """The most probable DAGs: graph, probability, cumulative, log_score.
 
@@ -238,6 +270,7 @@ class Posterior(SeriesAnswers):
         """
         return tabulate_dags(self._graphs(), self.names, n)
 
+    @takes(n=COUNT)
     def top_cpdags(self, n: int = 10) -> pd.DataFrame:
         """The most probable equivalence classes: graph, probability, cumulative, log_score.
 
@@ -246,6 +279,7 @@ class Posterior(SeriesAnswers):
         """
         return tabulate_cpdags(self._graphs(), self.names, n, self._separated)
 
+    @takes(threshold=THRESHOLD)
     def consensus_dag(self, threshold: float = 0.5) -> Dag:
         """The DAG of all edges with at least this probability, most probable first.
 
@@ -259,6 +293,7 @@ class Posterior(SeriesAnswers):
         """The DAG of all edges with probability 0.5 or more."""
         return self.consensus_dag(0.5)
 
+    @takes(threshold=THRESHOLD)
     def consensus_cpdag(self, threshold: float = 0.5) -> Cpdag:
         """Pairs adjacent with at least this probability, directed where that is as probable.
 
@@ -266,6 +301,7 @@ class Posterior(SeriesAnswers):
         """
         return build_consensus_cpdag(*self._cpdags, self.names, threshold)
 
+    @takes(cause=NODE, effect=NODE, n=COUNT)
     def adjustment_sets(self, cause: str | int, effect: str | int, n: int = 10) -> pd.DataFrame:
         """The sets that most probably adjust for confounding of an effect, most probable first.
 
@@ -278,8 +314,9 @@ class Posterior(SeriesAnswers):
         from outpoint.posterior.adjustment import rank_adjustment_sets
 
         nodes = self._node(cause), self._node(effect)
-        return rank_adjustment_sets(self._graphs(), self.names, *nodes, checked_count(n, "n", 1))
+        return rank_adjustment_sets(self._graphs(), self.names, *nodes, n)
 
+    @takes(target=FEATURE, effect=PAIR)
     def next_experiment(
         self,
         target: Feature | FeatureFunction | str | None = None,
@@ -313,6 +350,7 @@ class Posterior(SeriesAnswers):
             labels = np.unique(values, return_inverse=True)[1]
         return rank_experiments(graphs, self.names, self._separated, labels=labels)
 
+    @takes(by=WEIGHTS)
     def reweighted(self, by: By) -> WeightedPosterior:
         """Another posterior from the same draws, by importance weights.
 
@@ -327,10 +365,12 @@ class Posterior(SeriesAnswers):
 
         return reweight(self, self._graphs(), by)
 
+    @takes(truth=DAG, threshold=THRESHOLD)
     def compare(self, truth: Dag, threshold: float = 0.5) -> TruthComparison:
         """How well the posterior recovers the true DAG: distances, rates and areas under curves."""
         return compare_with_truth(self, truth, threshold)
 
+    @takes(truth=DAG, on=choice("directed", "skeleton"))
     def roc_curve(self, truth: Dag, on: On = "directed") -> pd.DataFrame:
         """False and true positive rate and precision at every threshold, for edges or skeleton."""
         return roc_curve(self, truth, on)
@@ -338,11 +378,7 @@ class Posterior(SeriesAnswers):
     def _parse(self, feature: Feature | FeatureFunction | str) -> Feature | FeatureFunction:
         if isinstance(feature, str):
             return parse_feature(feature, self.names)
-        if callable(feature) or hasattr(feature, "evaluate"):
-            return feature
-        raise OptionError(
-            f"a feature is a function of a Dag or a text such as 'a -> b', not {feature!r}."
-        )
+        return feature
 
     def _known(self, feature: Feature | FeatureFunction) -> float | None:
         """The probability of a feature that need not be averaged over draws."""
@@ -395,6 +431,7 @@ class Posterior(SeriesAnswers):
         """Which pairs the interventions tell apart."""
         return find_separated(self.names, self.info.targets)
 
+    @takes(path=PATH, command=TEXT, data=DATASET)
     def report(
         self,
         path: str | os.PathLike[str],
@@ -475,6 +512,7 @@ class Posterior(SeriesAnswers):
             return node
         raise OptionError(f"{node!r} is not one of the variables.")
 
+    @takes(n_draws=DRAWS, seed=SEED, level=PROBABILITY, units=UNITS)
     def causal_effects(
         self,
         *,
@@ -497,7 +535,6 @@ class Posterior(SeriesAnswers):
         from outpoint.posterior import effects
 
         n_draws = self._n_effect_draws if n_draws is None else n_draws
-        n_draws = checked_count(n_draws, "n_draws", 1)
         rng = np.random.default_rng(named_seed(self.info.seed, "effects") if seed is None else seed)
         network = self.network_model
         if self.model is None and network is None:
@@ -512,6 +549,15 @@ class Posterior(SeriesAnswers):
         dags = self._some_dags(n_draws)
         return effects.sample_effects(dags, self.model, rng, level=level, units=units)
 
+    @takes(
+        cause=CAUSE,
+        effect=VARIABLE,
+        levels=TWO_VALUES,
+        level=VALUE,
+        n_draws=DRAWS,
+        seed=SEED,
+        interval_level=PROBABILITY,
+    )
     def effect(
         self,
         cause: str | Mapping[str, Sequence[Any]],
@@ -535,7 +581,7 @@ class Posterior(SeriesAnswers):
 
         if self.network_model is None:
             raise OptionError(what_if.NEEDS_MODEL)
-        n_draws = checked_count(what_if.WHAT_IF_DRAWS if n_draws is None else n_draws, "n_draws", 1)
+        n_draws = what_if.WHAT_IF_DRAWS if n_draws is None else n_draws
         asked = what_if.make_contrast(self.network_model, cause, effect, levels, level)
         rng = np.random.default_rng(named_seed(self.info.seed, "effect") if seed is None else seed)
         return what_if.sample_effect(
@@ -551,7 +597,7 @@ class Posterior(SeriesAnswers):
         from outpoint.posterior.all_effects import sample_responses
         from outpoint.posterior.what_if import WHAT_IF_DRAWS
 
-        n_draws = checked_count(WHAT_IF_DRAWS if n_draws is None else n_draws, "n_draws", 1)
+        n_draws = WHAT_IF_DRAWS if n_draws is None else n_draws
         rng = np.random.default_rng(named_seed(self.info.seed, "effects") if seed is None else seed)
         return sample_responses(self._graphs(), model, lags, steps, n_draws, rng)
 
@@ -570,6 +616,7 @@ class Posterior(SeriesAnswers):
         for _, dags in draws.blocks(spread_evenly(draws.log_scores.size, n_draws)):
             yield dags
 
+    @takes(dag=DAG)
     def parameters(self, dag: Dag | None = None) -> dict[str, pd.DataFrame]:
         """What the data say about the parameters of a DAG, the most probable one by default.
 
@@ -586,6 +633,7 @@ class Posterior(SeriesAnswers):
         model = require_model(self.network_model)
         return tabulate_parameters(model, self.map_dag if dag is None else dag)
 
+    @takes(new=ROWS, target=VARIABLE, quantiles=QUANTILES)
     def predict(
         self, new: Any, target: str, *, quantiles: Sequence[float] = (0.025, 0.25, 0.5, 0.75, 0.975)
     ) -> pd.DataFrame:
@@ -601,6 +649,7 @@ class Posterior(SeriesAnswers):
         check_question(coding, target, quantiles)
         return predict(self._averaged, self._reader.read(new), target, quantiles)
 
+    @takes(new=ROWS)
     def log_predictive(self, new: Any) -> pd.Series[float]:
         """Log predictive density of the known cells of every new row, in the units of the data.
 
@@ -619,6 +668,7 @@ class Posterior(SeriesAnswers):
 
         return RowReader(self._averaged.model.coding, self.info.reading or {})
 
+    @takes(n=whole(0, 10**7), do=SETTING, seed=SEED)
     def sample(
         self, n: int, *, do: Mapping[str, Any] | None = None, seed: int | None = None
     ) -> pd.DataFrame:
@@ -628,10 +678,10 @@ class Posterior(SeriesAnswers):
         """
         from outpoint.posterior.prediction import sample
 
-        n = checked_count(n, "n", 0)
         rng = np.random.default_rng(named_seed(self.info.seed, "rows") if seed is None else seed)
         return sample(self._averaged, n, do, rng)
 
+    @takes(n_tables=COUNT, n_rows=COUNT, seed=SEED)
     def replicate(self, n_tables: int, n_rows: int, *, seed: int | None = None) -> Floats:
         """Simulated tables (table, row, variable), each with one DAG and one set of parameters.
 
@@ -641,10 +691,6 @@ class Posterior(SeriesAnswers):
         from outpoint.posterior.prediction import replicate
 
         rng = np.random.default_rng(named_seed(self.info.seed, "tables") if seed is None else seed)
-        n_tables, n_rows = (
-            checked_count(n_tables, "n_tables", 1),
-            checked_count(n_rows, "n_rows", 1),
-        )
         return replicate(self._averaged, n_tables, n_rows, rng)
 
     @cached_property
@@ -661,6 +707,7 @@ class Posterior(SeriesAnswers):
 
         return make_tree(self)
 
+    @takes(path=PATH, what=choice(*CONTENTS), threshold=SHARE)
     def export(
         self, path: str | Path, what: str = "map", *, threshold: float | None = None
     ) -> None:
@@ -677,12 +724,14 @@ class Posterior(SeriesAnswers):
 
         export(self, path, what, threshold)
 
+    @takes(path=PATH, chain=Whole())
     def write_trajectory(self, path: str | Path, chain: int = 0) -> None:
         """Write the draws of one chain as a Benchpress trajectory (CSV, changes only)."""
         from outpoint.posterior.exchange import write_trajectory
 
         write_trajectory(self, path, chain)
 
+    @takes(path=PATH)
     def save(self, path: str | Path) -> None:
         """Write the posterior to a file (netCDF, compressed) that :func:`outpoint.load` reads."""
         from outpoint.posterior.storage import save

@@ -15,10 +15,11 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
+from outpoint.arguments import NODE, SHARE, number_from, takes
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError
 from outpoint.graphs import Dag, count_members
@@ -69,7 +70,7 @@ def reweight(base: Posterior, graphs: WeightedGraphs, by: By) -> WeightedPosteri
         base, graphs.reweighted(log_factors, changes_scores=by != CORRECTION), name, log_weight
     )
     if weighted.weight_failure:
-        warnings.warn(weighted.weight_failure, WeightWarning, stacklevel=3)
+        warnings.warn(weighted.weight_failure, WeightWarning, stacklevel=4)
     return weighted
 
 
@@ -80,13 +81,8 @@ def _log_weight_function(by: By, base: Posterior) -> Callable[[Dag], float]:
         targets, admissible = base.info.targets, base.admissible
         admits = None if admissible.is_unlimited else admissible
         return lambda dag: -math.log(count_members(dag, targets, admits))
-    if callable(by):
-        function = by
-        return lambda dag: float(function(dag))
-    raise OptionError(
-        "draws are reweighted by a function Dag -> log weight, by 'linear_extensions' or by "
-        f"'equivalence_classes', not by {by!r}."
-    )
+    function = cast(Callable[[Dag], float], by)
+    return lambda dag: number_from("the function of log weights", function, dag)
 
 
 class WeightedPosterior(Posterior):
@@ -205,6 +201,7 @@ class WeightedPosterior(Posterior):
         matrix = self._weighted.adjacencies(np.array([top]))[0]
         return Dag.from_adjacency(matrix, self.names), float(scores[top])
 
+    @takes(child=NODE, at_least=SHARE)
     def parent_set_probabilities(
         self, child: str | int, *, at_least: float = 1e-6
     ) -> list[tuple[tuple[str, ...], float]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arguments import NODE, SHARE, takes
 from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.data.wording import enumerate_items
 from outpoint.exact import MAX_TOLD_NODES, describe_cost
@@ -370,6 +371,7 @@ class SampledPosterior(Posterior):
         ]
         return pd.DataFrame(rows)
 
+    @takes(child=NODE, at_least=SHARE)
     def parent_set_probabilities(
         self, child: str | int, *, at_least: float = 1e-6
     ) -> list[tuple[tuple[str, ...], float]]:

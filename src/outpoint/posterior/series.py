@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from outpoint.arguments import DRAWS, PROBABILITY, takes
 from outpoint.arrays import Floats
 from outpoint.data.slices import lagged_name
 from outpoint.errors import OptionError
+from outpoint.kinds import SEED, whole
 from outpoint.posterior.info import RunInfo
-from outpoint.whole_numbers import checked_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,6 +126,7 @@ class SeriesAnswers(ABC):
         index = pd.Index(variables, name="parent"), pd.Index(variables, name="child")
         return pd.DataFrame(np.minimum(total, 1.0), *index)
 
+    @takes(steps=whole(0, 10**6), n_draws=DRAWS, seed=SEED, level=PROBABILITY)
     def effects_over_time(
         self,
         steps: int,
@@ -144,7 +146,6 @@ class SeriesAnswers(ABC):
         """
         import pandas as pd
 
-        steps = checked_count(steps, "steps", 0)
         variables, _ = self._slices
         responses = self._responses(steps, n_draws, seed)
         limits = [(1 - level) / 2, (1 + level) / 2]

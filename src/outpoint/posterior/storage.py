@@ -9,6 +9,7 @@ a computation relies on is checked when a file is read, as anyone may have made 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from math import isfinite
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arguments import PATH, takes
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import DataError, OptionError, require
 from outpoint.exact.feasibility import MAX_NODES
@@ -97,7 +99,7 @@ class StoredSolution(DenseParentSets, StoredDraws):
 
 def save(posterior: Posterior, path: Path) -> None:
     """Write a posterior to a file, replacing the file."""
-    if path.exists() and not path.is_file():
+    if os.path.exists(path) and not os.path.isfile(path):
         raise OptionError(f"cannot write {path}: it is not a file that can be replaced.")
     with replaced(path) as place:
         write_posterior(posterior, place)
@@ -142,11 +144,12 @@ def _network_parts(posterior: Posterior) -> tuple[dict[str, Any], dict[str, str]
     return network_arrays(posterior.network_model, np.concatenate([best, *drawn]))
 
 
+@takes(path=PATH)
 def load(path: str | Path) -> Posterior:
     """Read a posterior from a file written by ``Posterior.save``, or from a run's directory."""
     place = Path(path)
     seconds = None
-    if place.is_dir():
+    if os.path.isdir(place):
         run = RunDirectory(place)
         seconds = _elapsed_seconds(run.summary)
         place = place / run.posterior.name

@@ -11,7 +11,6 @@ from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.graphs import Cpdag, Dag
 from outpoint.graphs.blocks import add_blankets, add_cpdags, compute_cpdags
 from outpoint.posterior.draws import WeightedGraphs, number_matrices
-from outpoint.whole_numbers import checked_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,9 +41,8 @@ def tabulate_dags(
     graphs: WeightedGraphs, names: Sequence[str], n: int, probability: Floats | None = None
 ) -> pd.DataFrame:
     """The ``n`` most probable DAGs; by their weights unless their probabilities are given."""
-    size = checked_count(n, "the number of graphs to list", 1)
     known: Floats = graphs.weights if probability is None else probability
-    top = np.lexsort((-graphs.log_scores, -known))[:size]
+    top = np.lexsort((-graphs.log_scores, -known))[:n]
     dags = [Dag.from_adjacency(matrix, names) for matrix in graphs.adjacencies(top)]
     return _table(dags, known[top], graphs.log_scores[top])
 
@@ -53,7 +51,6 @@ def tabulate_cpdags(
     graphs: WeightedGraphs, names: Sequence[str], n: int, separated: Booleans | None = None
 ) -> pd.DataFrame:
     """The ``n`` most probable equivalence classes, each with its best member's score."""
-    size = checked_count(n, "the number of graphs to list", 1)
     which = classify(graphs, separated)
     weights = np.zeros(which.max() + 1)
     np.add.at(weights, which, graphs.sums)
@@ -61,7 +58,7 @@ def tabulate_cpdags(
     best = np.full(len(weights), -np.inf)
     np.maximum.at(best, which, graphs.log_scores)
     member = np.unique(which, return_index=True)[1]
-    top = np.lexsort((-best, -weights))[:size]
+    top = np.lexsort((-best, -weights))[:n]
     matrices = compute_cpdags(graphs.adjacencies(member[top]), separated)
     cpdags = [Cpdag(tuple(names), matrix) for matrix in matrices]
     return _table(cpdags, weights[top], best[top])

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from outpoint.arguments import SHARE, takes
 from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.errors import OptionError
 from outpoint.graphs.blocks import find_paths
@@ -233,10 +234,9 @@ class Effect:
             (1 + self.interval_level) / 2
         )
 
+    @takes(q=SHARE)
     def quantile(self, q: float) -> float:
         """A posterior quantile of the effect."""
-        if not 0 <= q <= 1:
-            raise OptionError(f"quantiles are of probabilities from 0 to 1, not {q!r}.")
         return float(np.quantile(self.draws, q))
 
     @property

@@ -19,6 +19,7 @@ from typing import Any
 from outpoint.errors import CheckpointError, OptionError
 from outpoint.naming import option, speak_in_flags, speaks_in_flags
 from outpoint.processors import n_threads
+from outpoint.signals import deferred_signals
 
 RETRIES = 5
 """How often a task is tried again if its worker raised an error or died."""
@@ -55,19 +56,20 @@ def dask_executor(scheduler: str | None) -> Iterator[Executor]:
     with ExitStack() as stack:
         stack.enter_context(_silenced())
         if scheduler is None:
-            cluster = stack.enter_context(
-                LocalCluster(
-                    n_workers=n_threads(),
-                    threads_per_worker=1,
-                    processes=True,
-                    host=HERE,
-                    dashboard_address=f"{HERE}:0",
-                    scheduler_kwargs={"dashboard": False},
-                    silence_logs=50,
+            with held_back():
+                cluster = stack.enter_context(
+                    LocalCluster(
+                        n_workers=n_threads(),
+                        threads_per_worker=1,
+                        processes=True,
+                        host=HERE,
+                        dashboard_address=f"{HERE}:0",
+                        scheduler_kwargs={"dashboard": False},
+                        silence_logs=50,
+                    )
                 )
-            )
-            client = stack.enter_context(Client(cluster, set_as_default=False))
-            client.register_plugin(_manners())
+                client = stack.enter_context(Client(cluster, set_as_default=False))
+                client.register_plugin(_manners())
         else:
             client = _connect(scheduler)
             stack.callback(client.close, timeout=CLOSING)
@@ -161,6 +163,29 @@ def _connect(scheduler: str) -> Any:
     if isinstance(found, Exception):
         raise OptionError(f"no Dask scheduler answers at {scheduler!r} ({found}).")
     return found
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Remember Ctrl-C and a hang-up until the processes that start here are running.
+
+    A cluster that is interrupted in the middle of its start cannot be closed, and says so at
+    length. Processes that start here never hear them: a terminal sends its signals to all.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    held = {signal.SIGINT, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+    with deferred_signals():  # which come to other threads
+        try:
+            resource_tracker.ensure_running()  # here, as it lets Ctrl-C through to its thread
+            signal.pthread_sigmask(signal.SIG_BLOCK, held)
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ import numpy as np
 from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError
 from outpoint.kernels import kernel
+from outpoint.kinds import in_brief
 from outpoint.scores.base import FamilyScorer, SetScorer
 from outpoint.scores.checks import is_positive_number, refuse_degenerate, refuse_mixture
 from outpoint.scores.contingency import Table, count_states, make_numbering, merge_rows
@@ -39,7 +40,7 @@ class BIC:
 
     def __post_init__(self) -> None:
         if not is_positive_number(self.penalty):
-            raise OptionError(f"BIC needs a positive number penalty, not {self.penalty!r}.")
+            raise OptionError(f"BIC needs a positive number penalty, not {in_brief(self.penalty)}.")
 
     @property
     def name(self) -> str:

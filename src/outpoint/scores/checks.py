@@ -14,6 +14,7 @@ from outpoint.data.cells import parse_numbers
 from outpoint.data.dataset import Kind, describe_holes
 from outpoint.data.wording import enumerate_items, enumerate_names
 from outpoint.errors import DataError, OptionError
+from outpoint.kinds import in_brief
 from outpoint.naming import option
 
 
@@ -153,7 +154,9 @@ def refuse_many_levels(data: Dataset, limit: int, score: str) -> None:
 def check_sample_size(value: Any, score: str) -> None:
     """Refuse an equivalent sample size that is no weight."""
     if not is_positive_number(value):
-        raise OptionError(f"{score} needs a positive equivalent sample size, not {value!r}.")
+        raise OptionError(
+            f"{score} needs a positive equivalent sample size, not {in_brief(value)}."
+        )
 
 
 def is_positive_number(value: Any) -> bool:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from outpoint.data.sources import Frame
 from outpoint.data.wording import enumerate_items
 from outpoint.errors import OptionError
-from outpoint.options.kinds import in_brief, list_of
+from outpoint.kinds import in_brief, list_of
 
 Edge = tuple[str, str]
 Node = str | int
@@ -147,7 +147,11 @@ def _checked_number(value: Any) -> float:
 
 
 def _from_mapping(value: Mapping[Any, Any]) -> EdgePrior | None:
-    unknown = [repr(key) for key in value if key not in KEYS]
+    try:
+        value = dict(value)
+    except Exception:
+        raise OptionError("the edge prior is a dictionary that cannot be read.") from None
+    unknown = [in_brief(key) for key in value if key not in KEYS]
     if unknown:
         raise OptionError(
             f"the edge prior has no {in_words(unknown)}: it is a number, a table, or a dictionary "
@@ -172,7 +176,7 @@ def _from_mapping(value: Mapping[Any, Any]) -> EdgePrior | None:
 
 def _from_table(table: Any) -> EdgePrior:
     labels: list[Node] | None = None
-    if hasattr(table, "loc"):
+    if hasattr(type(table), "loc") and getattr(table, "ndim", 0) == 2:
         rows, labels = list(map(str, table.index)), list(map(str, table.columns))
         _refuse_other_names(rows, labels)
         table = np.asarray(table)[[rows.index(str(label)) for label in labels]]

@@ -24,6 +24,7 @@ from outpoint.data import Dataset
 from outpoint.data.wording import enumerate_names
 from outpoint.errors import DataError, OptionError
 from outpoint.kernels import kernel
+from outpoint.kinds import in_brief
 from outpoint.naming import option
 from outpoint.scores.base import GaussianPosterior, SetScorer
 from outpoint.scores.checks import is_positive_number
@@ -50,9 +51,11 @@ class NormalWishart:
     def __post_init__(self) -> None:
         title = type(self).__name__
         if not is_positive_number(self.alpha_mu):
-            raise OptionError(f"{title} needs a positive number alpha_mu, not {self.alpha_mu!r}.")
+            shown = in_brief(self.alpha_mu)
+            raise OptionError(f"{title} needs a positive number alpha_mu, not {shown}.")
         if self.alpha_w is not None and not is_positive_number(self.alpha_w):
-            raise OptionError(f"{title} needs a positive number alpha_w, not {self.alpha_w!r}.")
+            shown = in_brief(self.alpha_w)
+            raise OptionError(f"{title} needs a positive number alpha_w, not {shown}.")
 
     def count_columns(self, data: Dataset) -> int:
         """Gaussian columns of these data: those of continuous variables."""

@@ -16,8 +16,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arguments import PATH, TEXT, takes
 from outpoint.data import Dataset
 from outpoint.errors import DataError
+from outpoint.kinds import checked
 from outpoint.reading import opened, read_lines, understood
 from outpoint.scores.base import FamilyScorer
 from outpoint.scores.families import Scores, binomial_table, count_subsets, size_offsets
@@ -34,6 +36,7 @@ DIGITS = 16
 """Digits of the digest of a file that a score remembers."""
 
 
+@takes(path=PATH)
 def read_jkl(path: str | Path) -> dict[str, dict[frozenset[str], float]]:
     """The local scores in a ``.jkl`` file: for each variable its parent sets and their scores."""
     with understood(Path(path), DataError):
@@ -126,6 +129,8 @@ class JklScore:
     sha256: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "path", str(checked("path", PATH, self.path)))
+        object.__setattr__(self, "sha256", checked("sha256", TEXT, self.sha256))
         if not self.sha256:
             object.__setattr__(self, "sha256", _digest(self.path))
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from outpoint.arguments import PATH, takes
 from outpoint.errors import GraphError, OptionError
 from outpoint.graphs import Dag
-from outpoint.options.kinds import in_brief
+from outpoint.kinds import in_brief
 from outpoint.reading import understood
 from outpoint.scores.edge_prior import (
     ARROW,
@@ -88,6 +89,7 @@ class Knowledge:
         return cls(**items)
 
     @classmethod
+    @takes(path=PATH)
     def read(cls, path: str | Path) -> "Knowledge":
         """Read a ``.toml`` or ``.csv`` file."""
         place = Path(path)
@@ -109,6 +111,7 @@ class Knowledge:
         }
         return {name: value for name, value in items.items() if value not in ([], None)}
 
+    @takes(path=PATH)
     def write(self, path: str | Path) -> None:
         """Write a ``.toml`` or ``.csv`` file; what CSV cannot hold is refused."""
         write_items(self.as_dict(), Path(path))

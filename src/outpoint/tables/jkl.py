@@ -5,14 +5,20 @@ from pathlib import Path
 
 import numpy as np
 
+from outpoint.arguments import PATH, takes
 from outpoint.data import Data, Dataset, load_dataset
 from outpoint.errors import OptionError, TooLargeError
 from outpoint.naming import named
+from outpoint.options import OPTIONS
 from outpoint.scores import FamilyScorer, Score, bind_score, resolve_score
 from outpoint.scores.families import count_subsets, subsets_of_size
 from outpoint.tables.build import MAX_FAMILIES, check_max_parents
 
+OWN = ("score", "max_parents", "allow_degenerate")
+"""The options of ``learn`` that decide on scores."""
 
+
+@takes(path=PATH, **{name: OPTIONS[name].kind for name in OWN})
 def write_jkl(
     path: str | Path,
     data: Data,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from outpoint.errors import OptionError
+from outpoint.kinds import checked_count
 from outpoint.posterior import Posterior
 from outpoint.report.layout import clip_label
 from outpoint.report.plots.style import add_legend, axes_for, colour_of, finish
-from outpoint.whole_numbers import checked_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,4 @@
-"""What values an option may have: a check, the words for it, and the plain form that is kept.
+"""What values an option or an argument may have: a check, words for it, and the form that is kept.
 
 A kind turns what a user gives into one plain form (:meth:`Kind.read`) or fails. However it fails,
 the user reads one sentence of :func:`refuse`: the option, what it takes, and what it got.
@@ -9,16 +9,24 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
+from itertools import islice
 from numbers import Real
 from typing import Any, NoReturn
 
 from outpoint.errors import OptionError
+from outpoint.naming import named
 from outpoint.whole_numbers import MOST_OF_ALL, is_whole
 
 SHOWN = 80
 """Most characters of a value in a sentence."""
 
-STARTS = ("empty", "order", "search")
+MOST_ITEMS = 10**8
+"""Most items of a collection."""
+
+MOST_OF_ENDLESS = 10**6
+"""Most items of what does not say how many it has: a generator may never end."""
+
 LONGEST_TIME = 100 * 365.25 * 86400.0
 SIZES = {"": 1.0, "k": 2.0**10, "m": 2.0**20, "g": 2.0**30, "t": 2.0**40}
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -71,14 +79,27 @@ def in_brief(value: Any) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
+def checked(name: str, kind: "Kind", value: Any) -> Any:
+    """The plain form of what was given for the option of this name, or a refusal."""
+    try:
+        return kind.read(value)
+    except Exception:
+        refuse(name, kind.words, value)
+
+
 def list_of(value: Any) -> list[Any]:
     """The items of a collection; text, bytes and dictionaries do not count as collections."""
     if isinstance(value, str | bytes | Mapping):
         raise TypeError
-    return list(value)
+    most = MOST_ITEMS if hasattr(value, "__len__") else MOST_OF_ENDLESS
+    demand(most == MOST_OF_ENDLESS or len(value) <= most)
+    items = list(islice(value, most + 1))
+    demand(len(items) <= most)
+    return items
 
 
-def _require(condition: bool) -> None:
+def demand(condition: bool) -> None:
+    """Fail unless a condition holds."""
     if not condition:
         raise ValueError
 
@@ -95,8 +116,8 @@ class Whole(Kind):
 
     def read(self, value: Any) -> int:
         """An int."""
-        _require(is_whole(value) and (self.least is None or value >= self.least))
-        _require(value <= self.most)
+        demand(is_whole(value) and (self.least is None or value >= self.least))
+        demand(value <= self.most)
         return int(value)
 
 
@@ -106,6 +127,20 @@ def whole(least: int, most: int = MOST_OF_ALL) -> Whole:
 
 
 SEED = Whole("a whole number from 0 to 2**4096", least=0)
+
+
+def checked_count(value: Any, name: str, least: int) -> int:
+    """A whole number from ``least`` on, within reason, for the option of this name."""
+    return int(checked(named(name), whole(least), value))
+
+
+def checked_seed(seed: int | None) -> int:
+    """The seed, or a fresh one if none is given."""
+    if seed is None:
+        import numpy as np
+
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    return int(checked(named("seed"), SEED, seed))
 
 
 @dataclass(frozen=True)
@@ -120,9 +155,9 @@ class Number(Kind):
 
     def read(self, value: Any) -> float:
         """A float."""
-        _require(isinstance(value, Real) and not isinstance(value, bool))
+        demand(isinstance(value, Real) and not isinstance(value, bool))
         number = float(value)
-        _require(self.least <= number <= self.most)
+        demand(self.least <= number <= self.most)
         return number
 
 
@@ -143,7 +178,7 @@ class Truth(Kind):
     def read(self, value: Any) -> bool:
         """A bool."""
         is_numpy = getattr(getattr(value, "dtype", None), "kind", "") == "b" and value.shape == ()
-        _require(isinstance(value, bool) or is_numpy)
+        demand(isinstance(value, bool) or is_numpy)
         return bool(value)
 
 
@@ -158,7 +193,7 @@ class Choice(Kind):
 
     def read(self, value: Any) -> str:
         """The word."""
-        _require(isinstance(value, str) and value in self.choices)
+        demand(isinstance(value, str) and value in self.choices)
         return str(value)
 
 
@@ -178,12 +213,12 @@ class Seconds(Kind):
         """Its seconds."""
         if isinstance(value, str):
             matched = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-z]*)\s*", value)
-            _require(matched is not None)
+            demand(matched is not None)
             assert matched is not None
             seconds = float(matched[1]) * UNITS[matched[2]]
         else:
             seconds = Number().read(value)
-        _require(0 < seconds <= LONGEST_TIME)
+        demand(0 < seconds <= LONGEST_TIME)
         return seconds
 
 
@@ -201,7 +236,7 @@ class Bytes(Kind):
         matched = re.fullmatch(
             r"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*([kmgt]?)i?b?\s*", value.lower()
         )
-        _require(matched is not None)
+        demand(matched is not None)
         assert matched is not None
         return number(0, sys.float_info.max).read(float(matched[1]) * SIZES[matched[2]])
 
@@ -218,7 +253,8 @@ class Names(Kind):
         """The names."""
         if value is None:
             return ()
-        return (value,) if isinstance(value, str) else tuple(str(name) for name in list_of(value))
+        items = [value] if isinstance(value, str) else list_of(value)
+        return tuple(str(name) for name in items)
 
 
 @dataclass(frozen=True)
@@ -245,7 +281,7 @@ class Bins(Kind):
 
     def read(self, value: Any) -> dict[str, int]:
         """A dictionary."""
-        _require(isinstance(value, Mapping))
+        demand(isinstance(value, Mapping))
         return {str(name): whole(2).read(size) for name, size in value.items()}
 
 
@@ -258,7 +294,8 @@ class Items(Kind):
 
     def read(self, value: Any) -> Any:
         """A tuple, so that a generator can be read more than once."""
-        return value if self.may_be_text and isinstance(value, str) else tuple(list_of(value))
+        is_text = self.may_be_text and isinstance(value, str)
+        return str(value) if is_text else tuple(list_of(value))
 
 
 @dataclass(frozen=True)
@@ -272,7 +309,7 @@ class Table(Kind):
         """A dictionary, or the word."""
         if self.instead is not None and isinstance(value, str) and value == self.instead:
             return value
-        _require(isinstance(value, Mapping) and all(isinstance(name, str) for name in value))
+        demand(isinstance(value, Mapping) and all(isinstance(name, str) for name in value))
         return {name: self.item(own) for name, own in value.items()}
 
 
@@ -283,46 +320,21 @@ class Tested(Kind):
     test: Callable[[Any], bool] = callable
 
     def read(self, value: Any) -> Any:
-        """The value itself."""
-        _require(self.test(value))
-        return value
+        """The value itself, text as a plain str."""
+        demand(self.test(value))
+        return str(value) if isinstance(value, str) else value
 
 
-@dataclass(frozen=True)
-class Start(Kind):
-    """Where chains start."""
-
-    words: str = "'empty', 'order', 'search' or a Dag"
-    metavar: str = "WORD|FILE"
-
-    def read(self, value: Any) -> Any:
-        """A word or a DAG."""
-        from outpoint.graphs import Dag
-
-        is_word = isinstance(value, str) and value in STARTS
-        _require(is_word or isinstance(value, Dag))
-        return value
-
-    def as_json(self, value: Any) -> Any:
-        """A DAG by its names and edges."""
-        if isinstance(value, str):
-            return value
-        return {"names": list(value.names), "edges": [list(edge) for edge in value.edges]}
-
-    def from_json(self, value: Any) -> Any:
-        """The DAG of these names and edges."""
-        from outpoint.graphs import Dag
-
-        if isinstance(value, str):
-            return value
-        return Dag.from_edges(value["names"], [tuple(edge) for edge in value["edges"]])
-
-    def as_python(self, value: Any) -> str:
-        """A call that makes the DAG."""
-        if isinstance(value, str):
-            return repr(value)
-        edges = [tuple(edge) for edge in value["edges"]]
-        return f"op.Dag.from_edges({value['names']!r}, {edges!r})"
+def is_function_of_one(value: Any) -> bool:
+    """Whether this can be called with one argument, as far as it tells; a class is no function."""
+    if isinstance(value, type) or not callable(value):
+        return False
+    try:
+        parameters = signature(value)
+    except (TypeError, ValueError):  # of some that are built in
+        return True
+    parameters.bind(None)
+    return True
 
 
 def is_text(value: Any) -> bool:
@@ -332,7 +344,7 @@ def is_text(value: Any) -> bool:
 
 def is_path(value: Any) -> bool:
     """Whether this is the path of a file; one with a null byte is that of none."""
-    return isinstance(value, str | os.PathLike) and "\0" not in os.fsdecode(value)
+    return isinstance(value, str | os.PathLike) and b"\0" not in os.fsencode(value)
 
 
 def is_edge_prior(value: Any) -> bool:

@@ -1,0 +1,86 @@
+"""Wrong values for every argument of every public function: one sentence, never a raw exception."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+import outpoint as op
+from outpoint.arguments import takes
+from outpoint.errors import OptionError
+from outpoint.kinds import whole
+from tests.attacks.hostile_values import HOSTILE
+from tests.attacks.wrong_calls import Call, other_calls, posterior_calls
+
+ATTACK = pytest.mark.attack("arguments of wrong types", "one sentence, nothing written")
+
+SOME = ("array", "huge", "null byte", "deep list", "fails in everything", "dict of what fails")
+"""Values that have got furthest in the past."""
+
+SOME_KINDS = ("exact", "sampled")
+
+Record = Callable[[str, object], None]
+
+
+@pytest.fixture(autouse=True)
+def somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def check(calls: Iterable[Call], labels: Iterable[str], record: Record) -> None:
+    said = [call.complaint(label) for call in calls for label in labels]
+    record("attacks", len(said))
+    assert [one for one in said if one] == []
+
+
+@ATTACK
+def test_some_with_posteriors(record_property: Record) -> None:
+    seen: set[tuple[object, str]] = set()
+    calls = []
+    for call in posterior_calls(SOME_KINDS):  # each method once, not for every class that has it
+        key = (getattr(call.function, "__func__", call.function), call.argument)
+        calls += [call] if key not in seen else []
+        seen.add(key)
+    check(calls, SOME, record_property)
+
+
+@ATTACK
+def test_some_with_functions(record_property: Record) -> None:
+    check(other_calls(), SOME, record_property)
+
+
+@ATTACK
+@pytest.mark.long
+def test_all_with_posteriors(record_property: Record) -> None:
+    check(posterior_calls(), HOSTILE, record_property)
+
+
+@ATTACK
+@pytest.mark.long
+def test_all_with_functions(record_property: Record) -> None:
+    check(other_calls(), HOSTILE, record_property)
+
+
+def test_the_calls_are_good_without_the_hostile_value() -> None:
+    """Otherwise all would be refused for another reason."""
+    tried = {call.name: call for call in other_calls()}
+    for name in ("simulate", "random_dag", "load_series", "compare_posteriors", "write_jkl"):
+        tried[name].function(**tried[name].good)
+    for call in posterior_calls(SOME_KINDS):
+        if call.name in ("exact.effect", "exact.predict", "sampled.sample"):
+            call.function(**call.good)
+
+
+@takes(count=whole(1))
+def counted(data: object, count: int = 5) -> int:
+    return count
+
+
+def test_what_is_refused_is_not_begun() -> None:
+    assert counted(None) == 5
+    assert counted(None, 3) == 3
+    with pytest.raises(OptionError, match=r"count is a whole number from 1 to .*, not 'many'"):
+        counted(None, count="many")
+    with pytest.raises(TypeError, match=r"counted\(\) missing a required argument: 'data'"):
+        counted()
+    assert op.random_dag.__doc__.startswith("Draw a DAG")
