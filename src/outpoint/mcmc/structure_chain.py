@@ -172,15 +172,15 @@ def _count(dag, near, max_parents, with_reversals):
     n = dag.n_parents.size
     total = 1
     for node in range(n):
-        total += dag.n_parents[node]
-        near.additions[node] = near.reversals[node] = 0
+        additions = reversals = 0
         if dag.n_parents[node] < max_parents:
             for u in range(n):
-                near.additions[node] += can_add(dag, near, node, u)
+                additions += can_add(dag, near, node, u)
         if with_reversals:
             for i in range(dag.n_parents[node]):
-                near.reversals[node] += can_reverse(dag, near, node, i, max_parents)
-        total += near.additions[node] + near.reversals[node]
+                reversals += can_reverse(dag, near, node, i, max_parents)
+        near.additions[node], near.reversals[node] = additions, reversals
+        total += dag.n_parents[node] + additions + reversals
     return total
 
 
