@@ -32,6 +32,8 @@ RANK = {
     "processors": 0.25,
     "clock": 0.25,
     "streams": 0,
+    "borrowing": 0.3,
+    "kernel_calls": 0.4,
     "kernels": 0.5,
     "showing": 0.6,
     "graphs": 1,

@@ -17,21 +17,32 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core import cgutils, types
 from numba.core.caching import FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
-from numba.extending import intrinsic
+from numba.extending import register_jitable
 
+from outpoint.borrowing import borrowed, lend
 from outpoint.processors import n_threads, thread_pool
 
+__all__ = ["are_cached", "borrowed", "inlined", "jitable", "kernel", "lend", "run_chunked"]
+
 F = TypeVar("F", bound=Callable[..., Any])
-T = TypeVar("T")
+
+
+class Kernel(CPUDispatcher):  # type: ignore[misc]
+    """A compiled function to which Python lends named tuples."""
+
+    def __call__(self, *args: Any) -> Any:
+        return super().__call__(*map(lend, args))
 
 
 def kernel(function: F) -> F:
     """Compile ``function`` without the interpreter lock, strict floating point, cached on disk."""
-    compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    compiled = numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
     if not numba.config.DISABLE_JIT:
+        compiled.__class__ = Kernel
         with suppress(RuntimeError):  # there is no place for a cache
             compiled._cache = _make_cache(function)
     return cast(F, compiled)
@@ -87,6 +98,43 @@ class OnlyInKernels(CPUDispatcher):  # type: ignore[misc]
         raise TypeError(f"{self.py_func.__name__} is compiled into kernels: call it from one.")
 
 
+class Draft(JITCodeLibrary):  # type: ignore[misc]
+    """Code that is only compiled into that of kernels, and optimised there."""
+
+    def _optimize_final_module(self) -> None:
+        """Only what makes it small: it may stand in many places."""
+        passes, builder = self._codegen._module_pass_manager(
+            loop_vectorize=False,
+            slp_vectorize=False,
+            opt=self._codegen._opt_level,
+            cost="cheap",
+        )
+        passes.run(self._final_module, builder)
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """It cannot be called by itself."""
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """Where it would be made executable: nowhere."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Nothing is executed, in no environment."""
+
+
+class DraftCompiler(Compiler):  # type: ignore[misc]
+    """Leaves drafts."""
+
+    def __init__(self, typing_context: Any, target: Any, library: Any, *rest: Any) -> None:
+        super().__init__(typing_context, target, Draft(target.codegen(), "draft"), *rest)
+
+
 def inlined(function: F) -> F:
     """Compile a small helper into every kernel that calls it; Python cannot call it.
 
@@ -101,41 +149,15 @@ def inlined(function: F) -> F:
         forceinline=True,
         no_cpython_wrapper=True,
         no_cfunc_wrapper=True,
+        pipeline_class=DraftCompiler,
     )(function)
     compiled.__class__ = OnlyInKernels
     return cast(F, compiled)
 
 
-def _strip(context: Any, builder: Any, kind: Any, item: Any) -> Any:
-    """Code for ``item`` with the pointers to its reference counts set to null."""
-    if isinstance(kind, types.Array):
-        array = context.make_helper(builder, kind, value=item)
-        array.meminfo = cgutils.get_null_value(array.meminfo.type)
-        array.parent = cgutils.get_null_value(array.parent.type)
-        return array._getvalue()
-    if isinstance(kind, types.UniTuple | types.NamedTuple | types.NamedUniTuple | types.Tuple):
-        pairs = zip(kind, cgutils.unpack_tuple(builder, item), strict=True)
-        parts = [_strip(context, builder, part, value) for part, value in pairs]
-        return context.make_tuple(builder, kind, parts)
-    return item
-
-
-def _borrowed(typing_context: Any, value: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _strip(context, builder, signature.args[0], arguments[0])
-
-    return value(value), generate
-
-
-borrowed: Callable[[T], T] = (
-    (lambda value: value) if numba.config.DISABLE_JIT else cast(Any, intrinsic(_borrowed))
-)
-"""A kernel's argument (array, or tuple of arrays) without its reference counts.
-
-Every look into a tuple of arrays would count references up and down, which makes small helpers ten
-times slower. The caller's own references keep the arrays alive while the kernel runs; for that
-reason only arguments may be borrowed, never what a kernel has allocated itself.
-"""
+def jitable(function: F) -> F:
+    """A function of Python that kernels can call too: where compiling takes longer than calling."""
+    return cast(F, register_jitable(function))
 
 
 def are_cached() -> bool:

@@ -8,18 +8,16 @@ import numpy as np
 from outpoint import mcmc
 from outpoint.graphs.counting import partition_size_law
 from outpoint.mcmc import ROOM
+from outpoint.mcmc.dag import make_dag
 from outpoint.mcmc.moves import MOVES
+from outpoint.mcmc.moves.blocks import LEAST_BLOCK_POWER
+from outpoint.mcmc.moves.rev import HOT_BLOCK
 from outpoint.mcmc.partition import PartitionState
-from outpoint.mcmc.partition_chain import (
-    HOT_BLOCK,
-    LEAST_BLOCK_POWER,
-    Plan,
-    make_workspace,
-    run_partition_chain,
-)
+from outpoint.mcmc.partition_chain import Plan, run_partition_chain
 from outpoint.mcmc.replicas import Ladder, Replicas, make_ladder, make_replicas
+from outpoint.mcmc.steps import compile_steps
 from outpoint.mcmc.trace import KeptDags, Trace, make_trace, spread_edges
-from outpoint.tables.view import TableView
+from outpoint.tables.view import TableView, most_parents
 from tests.mcmc.laws import (
     MOVE_NAMES,
     Floats,
@@ -103,8 +101,11 @@ class Chain:
         state = scored_state(self.target.view, start, np.random.default_rng(0))
         self.replicas = make_replicas(len(self.recipe.powers), state)
         self.ladder = make_ladder(np.array(self.recipe.powers))
-        self.work = make_workspace(self.target.view)
+        self.drawn = make_dag(n, most_parents(self.target.view))
         self.plan = self.recipe.plan(n, self.thin, self.edge_thin)
+        self.steps, self.scratch = compile_steps(
+            self.target.view, self.replicas, self.ladder, self.plan, self.make_trace(0), self.rng
+        )
 
     def run(self, n_steps: int, trace: Trace | None = None, recording: bool = True) -> Trace:
         if trace is None:
@@ -113,7 +114,8 @@ class Chain:
             self.target.view,
             self.replicas,
             self.ladder,
-            self.work,
+            self.steps,
+            self.drawn,
             self.plan,
             trace,
             self.step,

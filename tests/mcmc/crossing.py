@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-import numba
 import numpy as np
 
+from outpoint.kernels import kernel
+from outpoint.mcmc.crossover import cross_over
 from outpoint.mcmc.partition import copy_partition, make_partition, score_partition
-from outpoint.mcmc.partition_chain import cross_over
 from outpoint.mcmc.replicas import make_replicas, replica_state, set_state
 from tests.exact.problems import random_scores
 from tests.mcmc.held import HeldTarget, Stepper, held_target
@@ -214,7 +214,7 @@ def check_flows(kernel: Crossing, n_pairs: int) -> None:
 # Compiled exchanges
 
 
-@numba.njit(cache=True)
+@kernel
 def remember(view, replicas):
     """Copies of the states of all replicas."""
     before = [make_partition(view.candidates.shape[0]) for _ in range(replicas.slot.size)]
@@ -223,14 +223,14 @@ def remember(view, replicas):
     return before
 
 
-@numba.njit(cache=True)
+@kernel
 def put_back(before, replicas):
     for r in range(len(before)):
         copy_partition(before[r], replica_state(replicas, r))
 
 
-@numba.njit(cache=True)
-def look(view, replicas, before, upper, n_accepted, work, codes, layers, held):
+@kernel
+def look(view, replicas, before, upper, n_accepted, crossover, codes, layers, held):
     """Write down where an exchange has led; returns whether everything else is right.
 
     Replicas that take no part stay as they are, and so does everything if nothing is accepted.
@@ -250,21 +250,29 @@ def look(view, replicas, before, upper, n_accepted, work, codes, layers, held):
         state = replica_state(replicas, upper + side)
         layers[side] = state.layer
         held[side] = state.held
-    codes[0] = work.crossover.first.code
-    codes[1] = work.crossover.second.code
+    codes[0] = crossover.first.code
+    codes[1] = crossover.second.code
     return fine
 
 
-@numba.njit(cache=True)
-def draw_crossings(view, replicas, power, upper, n_tries, work, rng, codes, layers, held):
+@kernel
+def draw_crossings(view, replicas, power, upper, n_tries, crossover, rng, codes, layers, held):
     """Exchanges from the same states; returns whether everything else was right."""
     before, fine = remember(view, replicas), True
     for draw in range(len(codes)):
         put_back(before, replicas)
-        n_accepted = cross_over(view, replicas, power, upper, n_tries, work, rng)
+        n_accepted = cross_over(view, replicas, power, upper, n_tries, crossover, rng)
         fine &= 0 <= n_accepted <= n_tries
         fine &= look(
-            view, replicas, before, upper, n_accepted, work, codes[draw], layers[draw], held[draw]
+            view,
+            replicas,
+            before,
+            upper,
+            n_accepted,
+            crossover,
+            codes[draw],
+            layers[draw],
+            held[draw],
         )
     return fine
 
@@ -302,7 +310,7 @@ class Crosser:
             np.array([0.05, *powers]),
             1,
             n_tries,
-            stepper.work,
+            stepper.work.crossover,
             stepper.rng,
             codes,
             layers,

@@ -10,25 +10,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
+from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.kernels import kernel
+from outpoint.mcmc.crossover import Crossover, make_crossover
+from outpoint.mcmc.moves.families import Redraws, make_redraws, redraw_together
 from outpoint.mcmc.moves.node_gibbs import make_placement, place_node
-from outpoint.mcmc.moves.outside import redraw_node
+from outpoint.mcmc.moves.outside import Redrawing, make_redrawing, redraw_node
+from outpoint.mcmc.moves.proposals import try_move
+from outpoint.mcmc.moves.rev import Reversals, make_reversals, reverse_edges
 from outpoint.mcmc.partition import PartitionState, copy_partition, make_partition, score_partition
-from outpoint.mcmc.partition_chain import (
-    Workspace,
-    _try_move,
-    make_workspace,
-    redraw_together,
-    reverse_edges,
-)
 from outpoint.mcmc.trace import Trace, make_trace
 from outpoint.tables import ScoreTable
 from outpoint.tables.build import assemble_table, score_families
-from outpoint.tables.view import view_table
+from outpoint.tables.view import TableView, most_parents, view_table
 from tests.exact.problems import Problem, random_scores
 from tests.mcmc.laws import (
     Floats,
@@ -287,7 +285,7 @@ ALL = (*SMALL, "four, one", "four, two", "four, uneven", "four, limited")
 # Compiled steps
 
 
-@numba.njit(cache=True)
+@kernel
 def take_steps(view, start, kind, argument, power, work, trace, rng, layers, held):
     """One step from ``start``, again and again; returns whether the states stayed right.
 
@@ -302,13 +300,15 @@ def take_steps(view, start, kind, argument, power, work, trace, rng, layers, hel
         if kind == PLACE:
             place_node(view, state, argument, power, placement, rng)
         elif kind == REDRAW:
-            redraw_node(view, state, argument, power, placement, work.redraw, rng)
+            redraw_node(view, state, argument, power, placement, work.redrawing.redraw, rng)
         elif kind == REVERSE:
-            reverse_edges(view, state, work, argument, FULL_SHARE, power, power == 1.0, trace, rng)
+            reverse_edges(
+                view, state, work.reversals, argument, FULL_SHARE, power, power == 1.0, trace, rng
+            )
         elif kind == TOGETHER:
-            redraw_together(view, state, work, argument, power, power == 1.0, trace, rng)
+            redraw_together(view, state, work.redraws, argument, power, power == 1.0, trace, rng)
         else:
-            _try_move(view, state, work.proposal, argument, power, rng)
+            try_move(view, state, work.proposal, argument, power, rng)
         copy_partition(state, full)
         for v in range(n):
             full.log_tau[v] = 0.0
@@ -317,6 +317,27 @@ def take_steps(view, start, kind, argument, power, work, trace, rng, layers, hel
         layers[draw] = state.layer
         held[draw] = state.held
     return fine
+
+
+class Workspace(NamedTuple):
+    """Scratch space of all steps."""
+
+    proposal: PartitionState
+    redrawing: Redrawing
+    reversals: Reversals
+    redraws: Redraws
+    crossover: Crossover
+
+
+def make_workspace(view: TableView) -> Workspace:
+    n = len(view.candidates)
+    return Workspace(
+        make_partition(n),
+        make_redrawing(view),
+        make_reversals(view),
+        make_redraws(view),
+        make_crossover(n, most_parents(view)),
+    )
 
 
 @dataclass(frozen=True)
@@ -380,7 +401,7 @@ class Stepper:
         }
 
 
-@numba.njit(cache=True)
+@kernel
 def score(view, state):
     return score_partition(view, state)
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.kernels import kernel
 from outpoint.mcmc.dag import (
     DagState,
     copy_dag,
@@ -13,10 +13,12 @@ from outpoint.mcmc.dag import (
     make_dag,
     set_parents,
 )
-from outpoint.mcmc.moves import MOVES, SPLIT_JOIN, propose
+from outpoint.mcmc.edges import list_edges, make_listed_edges, mark_below
+from outpoint.mcmc.moves import MOVES, SPLIT_JOIN
 from outpoint.mcmc.moves.node_gibbs import make_placement, place_node
 from outpoint.mcmc.moves.node_move import count_node_moves
-from outpoint.mcmc.moves.rev import list_edges, make_reversal, mark_below, reverse_edge
+from outpoint.mcmc.moves.proposals import propose, try_move
+from outpoint.mcmc.moves.rev import reverse_edge
 from outpoint.mcmc.moves.split_join import count_split_join, propose_split_join
 from outpoint.mcmc.partition import (
     PartitionState,
@@ -26,7 +28,6 @@ from outpoint.mcmc.partition import (
     score_nodes,
     score_partition,
 )
-from outpoint.mcmc.partition_chain import _try_move
 from outpoint.mcmc.replicas import draw_partition, swap_replicas
 from outpoint.tables.view import TableView, inside_score
 from tests.mcmc.laws import MOVE_NAMES, Layers, levels, parent_sets, partitions
@@ -54,7 +55,7 @@ def make_state(layers: Layers, rng: np.random.Generator) -> PartitionState:
     return state
 
 
-@numba.njit(cache=True)
+@kernel
 def score(view, state):
     return score_partition(view, state)
 
@@ -74,7 +75,7 @@ def code_table(n: int) -> NDArray[np.int64]:
     return out
 
 
-@numba.njit(cache=True)
+@kernel
 def layer_code(state):
     n = state.order.size
     code = 0
@@ -83,7 +84,7 @@ def layer_code(state):
     return code
 
 
-@numba.njit(cache=True)
+@kernel
 def is_valid(state):
     """Whether order, layer and start describe the same partition."""
     n = state.order.size
@@ -102,12 +103,12 @@ def is_valid(state):
     return bool(np.all(seen == 1))
 
 
-@numba.njit(cache=True)
+@kernel
 def is_close(a, b):
     return a == b or abs(a - b) < 1e-12 * max(1.0, abs(a))
 
 
-@numba.njit(cache=True)
+@kernel
 def differs(a, b):
     """Whether two partitions differ in any array; log_tau to rounding."""
     n = a.order.size
@@ -124,12 +125,12 @@ def differs(a, b):
 # Proposals
 
 
-@numba.njit(cache=True)
+@kernel
 def count_neighbours(state, move):
     return count_split_join(state) if move == SPLIT_JOIN else float(count_node_moves(state))
 
 
-@numba.njit(cache=True)
+@kernel
 def draw_proposals(view, state, move, rng, codes, log_ratios, changes, flaws):
     """Propose again and again from one scored state; code -1 says that there was no neighbour."""
     n = state.order.size
@@ -166,7 +167,7 @@ def draw_proposals(view, state, move, rng, codes, log_ratios, changes, flaws):
             flaws[draw] |= WRONG_CHANGE
 
 
-@numba.njit(cache=True)
+@kernel
 def draw_splits(state, rng, counts, sizes, log_ratios):
     """Count how often each node leaves the first layer; return whether all was valid."""
     n = state.order.size
@@ -186,7 +187,7 @@ def draw_splits(state, rng, counts, sizes, log_ratios):
 # Steps
 
 
-@numba.njit(cache=True)
+@kernel
 def count_moves(view, start, move, power, n_draws, rng, table, counts):
     """One Metropolis step from ``start``, again and again; returns whether log_tau stayed right."""
     n = start.order.size
@@ -194,7 +195,7 @@ def count_moves(view, start, move, power, n_draws, rng, table, counts):
     fine = True
     for _ in range(n_draws):
         copy_partition(start, state)
-        accepted = _try_move(view, state, proposal, move, power, rng)
+        accepted = try_move(view, state, proposal, move, power, rng)
         copy_partition(state, full)
         score_partition(view, full)
         code = layer_code(state)
@@ -204,7 +205,7 @@ def count_moves(view, start, move, power, n_draws, rng, table, counts):
     return fine
 
 
-@numba.njit(cache=True)
+@kernel
 def count_placements(view, start, node, power, n_draws, rng, table, counts, weights):
     """Place a node, again and again; ``weights`` are those of its last time.
 
@@ -228,7 +229,7 @@ def count_placements(view, start, node, power, n_draws, rng, table, counts, weig
     return fine
 
 
-@numba.njit(cache=True)
+@kernel
 def count_swaps(view, replicas, ladder, parity, n_draws, rng, counts):
     """Swap steps from the same slots; counts[r] are the swaps of r and r + 1."""
     slot = replicas.slot.copy()
@@ -237,14 +238,14 @@ def count_swaps(view, replicas, ladder, parity, n_draws, rng, counts):
         count_and_put_back(slot, replicas, counts)
 
 
-@numba.njit(cache=True)
+@kernel
 def count_and_put_back(slot, replicas, counts):
     for r in range(slot.size - 1):
         counts[r] += replicas.slot[r] == slot[r + 1] and replicas.slot[r + 1] == slot[r]
     replicas.slot[:] = slot
 
 
-@numba.njit(cache=True)
+@kernel
 def count_fresh(n, sizes, n_draws, rng, table, counts):
     """Fresh partitions by their index; returns whether they were valid."""
     state = make_partition(n)
@@ -256,7 +257,7 @@ def count_fresh(n, sizes, n_draws, rng, table, counts):
     return fine
 
 
-@numba.njit(cache=True)
+@kernel
 def count_first_layers(n, sizes, n_draws, rng, by_size, by_node):
     """How large first layers are, and who is in them; returns whether partitions were valid."""
     state = make_partition(n)
@@ -273,7 +274,7 @@ def count_first_layers(n, sizes, n_draws, rng, by_size, by_node):
 # DAGs
 
 
-@numba.njit(cache=True)
+@kernel
 def set_dag(view, dag, masks):
     for v in range(masks.size):
         set_parents(view, dag, v, masks[v])
@@ -312,7 +313,7 @@ def dag_codes(view: TableView, possible: NDArray[np.bool_]) -> dict[int, int]:
     return out
 
 
-@numba.njit(cache=True)
+@kernel
 def dag_code(view, dag):
     code = np.int64(0)
     for v in range(dag.code.size):
@@ -320,7 +321,7 @@ def dag_code(view, dag):
     return code
 
 
-@numba.njit(cache=True)
+@kernel
 def is_consistent(view, dag):
     """Whether lists, masks and scores say the same."""
     for v in range(dag.code.size):
@@ -332,12 +333,12 @@ def is_consistent(view, dag):
     return True
 
 
-@numba.njit(cache=True)
+@kernel
 def draw_reversals(view, start, rng, codes):
     """One REV step from ``start``, again and again; returns whether the states stayed right."""
     n = start.code.size
     dag = make_dag(n, view.candidates.shape[1])
-    scratch = make_reversal(n, view.candidates.shape[1])
+    scratch = make_listed_edges(n, view.candidates.shape[1])
     fine = True
     for draw in range(codes.size):
         copy_dag(start, dag)
@@ -349,7 +350,7 @@ def draw_reversals(view, start, rng, codes):
     return fine
 
 
-@numba.njit(cache=True)
+@kernel
 def draw_dags(view, state, rng, codes):
     """DAGs from one partition; returns whether they were consistent."""
     dag = make_dag(state.order.size, view.candidates.shape[1])
@@ -361,19 +362,19 @@ def draw_dags(view, state, rng, codes):
     return fine
 
 
-@numba.njit(cache=True)
+@kernel
 def layers_of(dag, layer):
     return find_layers(dag, layer)
 
 
-@numba.njit(cache=True)
+@kernel
 def block_below(dag, root, blocked):
-    listed = make_reversal(blocked.size, blocked.size)
+    listed = make_listed_edges(blocked.size, blocked.size)
     list_edges(dag, listed)
     listed.stamp[0] = 1
     mark_below(listed, root, root, root, blocked)
 
 
-@numba.njit(cache=True)
+@kernel
 def copy_state(source, target):
     copy_partition(source, target)

@@ -8,19 +8,19 @@ checked to 1e-12; compiled exchanges are compared with it by chi-square, with th
 from dataclasses import replace
 from itertools import combinations, pairwise, product
 
-import numba
 import numpy as np
 import pytest
 
+from outpoint.kernels import kernel
 from outpoint.mcmc.crossover import (
     DISTANCES,
     choose_part,
+    cross_over,
     exchange,
     find_differing,
     make_crossover,
 )
 from outpoint.mcmc.dag import DagState, make_dag
-from outpoint.mcmc.partition_chain import cross_over
 from outpoint.mcmc.replicas import make_replicas, set_state
 from outpoint.tables import build_table
 from outpoint.tables.view import TableView, view_table
@@ -177,7 +177,12 @@ def test_the_way_back_is_chosen_with_the_same_probability(n):
     assert n_parts > 1_000
 
 
-@numba.njit(cache=True)
+@kernel
+def crossed(view, replicas, power, upper, n_tries, scratch, rng):
+    return cross_over(view, replicas, power, upper, n_tries, scratch, rng)
+
+
+@kernel
 def draw_parts(view, first, second, scratch, rng, back, codes, steps):
     """Choose parts again and again; with ``back`` the part of the first draw is exchanged before.
 
@@ -368,8 +373,8 @@ def test_cyclic_results_are_refused():
     replicas = two_replicas(stepper, i, j)
     before, scratch = copies(replicas), stepper.work.crossover
     for _ in range(100):
-        arguments = (replicas, np.array([1.0, 0.5]), 0, 5, stepper.work, stepper.rng)
-        assert cross_over(problem.target.view, *arguments) == 0
+        arguments = (replicas, np.array([1.0, 0.5]), 0, 5, stepper.work.crossover, stepper.rng)
+        assert crossed(problem.target.view, *arguments) == 0
         assert (parents_in(scratch.first), parents_in(scratch.second)) == (one, other)
         for old, new in zip(before, copies(replicas), strict=True):
             np.testing.assert_array_equal(old, new)
@@ -397,8 +402,8 @@ def test_equal_dags_have_nothing_to_exchange(name):
         used = []
         for n_tries in (1, 50):
             rng = np.random.default_rng(7)
-            arguments = (replicas, np.array([1.0, 0.3]), 0, n_tries, stepper.work, rng)
-            assert cross_over(problem.target.view, *arguments) == 0
+            arguments = (replicas, np.array([1.0, 0.3]), 0, n_tries, stepper.work.crossover, rng)
+            assert crossed(problem.target.view, *arguments) == 0
             used.append(rng.random())
         assert used[0] == used[1]
         for old, new in zip(before, copies(replicas), strict=True):

@@ -2,13 +2,12 @@
 
 from functools import partial
 
-import numba
 import numpy as np
 import pytest
 
-from outpoint.mcmc.crossover import choose_part, exchange, find_differing
+from outpoint.kernels import kernel
+from outpoint.mcmc.crossover import choose_part, cross_over, exchange, find_differing
 from outpoint.mcmc.partition import sample_dag
-from outpoint.mcmc.partition_chain import cross_over
 from outpoint.mcmc.replicas import replica_state
 from tests.grids import first
 from tests.mcmc.crossing import (
@@ -173,10 +172,9 @@ def test_one_side_kept_where_the_other_closes_a_cycle(name):
     assert not is_compiled(wrong)
 
 
-@numba.njit(cache=True)
-def cross_through_cycles(view, replicas, power, upper, n_tries, work, rng):
+@kernel
+def cross_through_cycles(view, replicas, power, upper, n_tries, scratch, rng):
     """Exchanges whatever was chosen, and never looks whether there is a cycle."""
-    scratch = work.crossover
     first, second = scratch.first, scratch.second
     sample_dag(view, replica_state(replicas, upper), rng, first)
     sample_dag(view, replica_state(replicas, upper + 1), rng, second)
@@ -187,66 +185,75 @@ def cross_through_cycles(view, replicas, power, upper, n_tries, work, rng):
     return 0
 
 
-@numba.njit(cache=True)
-def cross_without_way_back(view, replicas, power, upper, n_tries, work, rng):
+@kernel
+def cross_without_way_back(view, replicas, power, upper, n_tries, scratch, rng):
     """Leaves the DAGs exchanged where the replicas have been left as they were."""
-    count = cross_over(view, replicas, power, upper, n_tries, work, rng)
-    scratch = work.crossover
+    count = cross_over(view, replicas, power, upper, n_tries, scratch, rng)
     if count == 0:
         n_differing = find_differing(scratch.first, scratch.second, scratch.differing)
         exchange(view, scratch.first, scratch.second, n_differing, scratch)
     return count
 
 
-@numba.njit(cache=True)
-def cross_with_powers_exchanged(view, replicas, power, upper, n_tries, work, rng):
+@kernel
+def cross_with_powers_exchanged(view, replicas, power, upper, n_tries, scratch, rng):
     other = power.copy()
     other[upper], other[upper + 1] = power[upper + 1], power[upper]
-    return cross_over(view, replicas, other, upper, n_tries, work, rng)
+    return cross_over(view, replicas, other, upper, n_tries, scratch, rng)
 
 
-@numba.njit(cache=True)
-def cross_with_other_powers(view, replicas, power, upper, n_tries, work, rng):
+@kernel
+def cross_with_other_powers(view, replicas, power, upper, n_tries, scratch, rng):
     """Takes the powers of the pair before."""
     other = power.copy()
     other[1:] = power[:-1]
-    return cross_over(view, replicas, other, upper, n_tries, work, rng)
+    return cross_over(view, replicas, other, upper, n_tries, scratch, rng)
 
 
-@numba.njit(cache=True)
-def cross_forgetting_slots(view, replicas, power, upper, n_tries, work, rng):
+@kernel
+def cross_forgetting_slots(view, replicas, power, upper, n_tries, scratch, rng):
     """Takes the row r for the state of replica r."""
     slot = replicas.slot.copy()
     for r in range(slot.size):
         replicas.slot[r] = r
-    count = cross_over(view, replicas, power, upper, n_tries, work, rng)
+    count = cross_over(view, replicas, power, upper, n_tries, scratch, rng)
     replicas.slot[:] = slot
     return count
 
 
-@numba.njit(cache=True)
+@kernel
 def draw_wrong_crossings(
-    mistake, view, replicas, power, upper, n_tries, work, rng, codes, layers, held
+    mistake, view, replicas, power, upper, n_tries, scratch, rng, codes, layers, held
 ):
     """One loop for all mistakes: a loop that takes a kernel could not be cached."""
     before, fine = remember(view, replicas), True
     for draw in range(len(codes)):
         put_back(before, replicas)
         if mistake == 0:
-            n_accepted = cross_through_cycles(view, replicas, power, upper, n_tries, work, rng)
+            n_accepted = cross_through_cycles(view, replicas, power, upper, n_tries, scratch, rng)
         elif mistake == 1:
-            n_accepted = cross_without_way_back(view, replicas, power, upper, n_tries, work, rng)
+            n_accepted = cross_without_way_back(view, replicas, power, upper, n_tries, scratch, rng)
         elif mistake == 2:
             n_accepted = cross_with_powers_exchanged(
-                view, replicas, power, upper, n_tries, work, rng
+                view, replicas, power, upper, n_tries, scratch, rng
             )
         elif mistake == 3:
-            n_accepted = cross_with_other_powers(view, replicas, power, upper, n_tries, work, rng)
+            n_accepted = cross_with_other_powers(
+                view, replicas, power, upper, n_tries, scratch, rng
+            )
         else:
-            n_accepted = cross_forgetting_slots(view, replicas, power, upper, n_tries, work, rng)
+            n_accepted = cross_forgetting_slots(view, replicas, power, upper, n_tries, scratch, rng)
         fine &= 0 <= n_accepted <= n_tries
         fine &= look(
-            view, replicas, before, upper, n_accepted, work, codes[draw], layers[draw], held[draw]
+            view,
+            replicas,
+            before,
+            upper,
+            n_accepted,
+            scratch,
+            codes[draw],
+            layers[draw],
+            held[draw],
         )
     return fine
 

@@ -9,19 +9,21 @@ from collections import Counter
 from functools import lru_cache
 from itertools import product
 
-import numba
 import numpy as np
 import pytest
 
+from outpoint.kernels import kernel
 from outpoint.mcmc.dag import copy_dag, make_dag
+from outpoint.mcmc.edges import list_edges, make_listed_edges
+from outpoint.mcmc.moves.blocks import LEAST_BLOCK_POWER
 from outpoint.mcmc.moves.families import (
+    HOT_FAMILIES,
     LEAST_WEIGHT,
     MOST_NODES,
+    ONE_SHARE,
     make_joint_redraw,
     redraw_families,
 )
-from outpoint.mcmc.moves.rev import list_edges, make_reversal
-from outpoint.mcmc.partition_chain import HOT_FAMILIES, LEAST_BLOCK_POWER, ONE_SHARE
 from tests.grids import covering
 from tests.mcmc.held import TOGETHER, HeldTarget, Stepper, chosen_states, held_target
 from tests.mcmc.laws import (
@@ -142,11 +144,11 @@ def test_nodes_chosen_by_the_dag_would_be_noticed():
 # The compiled step
 
 
-@numba.njit(cache=True)
+@kernel
 def draw_families(view, start, families, rng, codes):
     """One step from ``start``, again and again; returns whether the states stayed right."""
     n = start.code.size
-    dag, listed = make_dag(n, start.parents.shape[1] - 1), make_reversal(n, n)
+    dag, listed = make_dag(n, start.parents.shape[1] - 1), make_listed_edges(n, n)
     fine = True
     for i in range(codes.size):
         copy_dag(start, dag)

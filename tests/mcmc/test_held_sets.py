@@ -10,8 +10,8 @@ import numba
 import numpy as np
 import pytest
 
+from outpoint.mcmc.moves.blocks import LEAST_BLOCK_POWER
 from outpoint.mcmc.partition import make_partition
-from outpoint.mcmc.partition_chain import LEAST_BLOCK_POWER
 from outpoint.mcmc.replicas import make_ladder, make_replicas
 from outpoint.mcmc.samplers.partition import partition_of
 from outpoint.tables.penalty import outside_penalty

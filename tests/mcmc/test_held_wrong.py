@@ -1,9 +1,9 @@
 """Held sets with known mistakes, each of which the checks of ``test_held_sets`` must reject."""
 
-import numba
 import numpy as np
 import pytest
 
+from outpoint.kernels import kernel
 from outpoint.mcmc.metropolis import accepts
 from outpoint.mcmc.replicas import make_ladder, make_replicas
 from tests.mcmc.held import PLACE, REDRAW, REVERSE, HeldTarget, Stepper, chosen_states, held_target
@@ -175,7 +175,7 @@ def test_swaps_without_the_penalty_do_not_keep_the_product():
         check_invariant(law, problem.swap_matrix(*(b * problem.log_weight for b in powers)))
 
 
-@numba.njit(cache=True)
+@kernel
 def swap_without_the_penalty(view, replicas, ladder, parity, rng):
     slot, power, log_tau = replicas.slot, ladder.power, replicas.states.log_tau
     for upper in range(parity, slot.size - 1, 2):
@@ -184,7 +184,7 @@ def swap_without_the_penalty(view, replicas, ladder, parity, rng):
             slot[upper], slot[upper + 1] = slot[upper + 1], slot[upper]
 
 
-@numba.njit(cache=True)
+@kernel
 def count_swaps_without_the_penalty(view, replicas, ladder, parity, n_draws, rng, counts):
     slot = replicas.slot.copy()
     for _ in range(n_draws):

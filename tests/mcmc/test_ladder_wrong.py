@@ -3,11 +3,11 @@
 from functools import partial
 from itertools import pairwise
 
-import numba
 import numpy as np
 import pytest
 
 from outpoint.graphs.counting import partition_size_law
+from outpoint.kernels import kernel
 from outpoint.mcmc.metropolis import accepts
 from tests.mcmc.chains import Chain, Recipe
 from tests.mcmc.laws import (
@@ -63,7 +63,7 @@ def test_wrong_swaps_do_not_keep_the_product(wrong):
             check_sweep(law, steps, wrong(problem), parity)
 
 
-@numba.njit(cache=True)
+@kernel
 def swap_by(log_ratio, replicas, ladder, upper, rng):
     slot = replicas.slot
     ladder.attempts[upper] += 1
@@ -73,7 +73,7 @@ def swap_by(log_ratio, replicas, ladder, upper, rng):
         ladder.accepted[upper] += 1
 
 
-@numba.njit(cache=True)
+@kernel
 def swap_rightly(view, replicas, ladder, parity, rng):
     slot, power, log_tau = replicas.slot, ladder.power, replicas.states.log_tau
     for upper in range(parity, slot.size - 1, 2):
@@ -81,7 +81,7 @@ def swap_rightly(view, replicas, ladder, parity, rng):
         swap_by((power[upper] - power[upper + 1]) * gap, replicas, ladder, upper, rng)
 
 
-@numba.njit(cache=True)
+@kernel
 def swap_without_the_difference(view, replicas, ladder, parity, rng):
     slot, log_tau = replicas.slot, replicas.states.log_tau
     for upper in range(parity, slot.size - 1, 2):
@@ -89,7 +89,7 @@ def swap_without_the_difference(view, replicas, ladder, parity, rng):
         swap_by(gap, replicas, ladder, upper, rng)
 
 
-@numba.njit(cache=True)
+@kernel
 def swap_with_the_wrong_sign(view, replicas, ladder, parity, rng):
     slot, power, log_tau = replicas.slot, ladder.power, replicas.states.log_tau
     for upper in range(parity, slot.size - 1, 2):
@@ -97,7 +97,7 @@ def swap_with_the_wrong_sign(view, replicas, ladder, parity, rng):
         swap_by((power[upper + 1] - power[upper]) * gap, replicas, ladder, upper, rng)
 
 
-@numba.njit(cache=True)
+@kernel
 def swap_forgetting_slots(view, replicas, ladder, parity, rng):
     """Takes the row r for the state of replica r."""
     slot, power, log_tau = replicas.slot, ladder.power, replicas.states.log_tau
@@ -106,7 +106,7 @@ def swap_forgetting_slots(view, replicas, ladder, parity, rng):
         swap_by((power[upper] - power[upper + 1]) * gap, replicas, ladder, upper, rng)
 
 
-@numba.njit(cache=True)
+@kernel
 def swap_that_leaves_slots(view, replicas, ladder, parity, rng):
     """Decides rightly, and then changes nothing."""
     before = replicas.slot.copy()
@@ -114,7 +114,7 @@ def swap_that_leaves_slots(view, replicas, ladder, parity, rng):
     replicas.slot[:] = before
 
 
-@numba.njit(cache=True)
+@kernel
 def count_other_swaps(mistake, view, replicas, ladder, parity, n_draws, rng, counts):
     """One loop for all mistakes, of which 0 is none: a loop that takes a kernel is not cached."""
     slot = replicas.slot.copy()

@@ -7,11 +7,11 @@ Frequencies are compared by chi-square with the false-alarm rate ``FALSE_ALARM``
 from functools import lru_cache
 from itertools import combinations, permutations
 
-import numba
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from outpoint.kernels import kernel
 from outpoint.mcmc import Settings, make_chain
 from outpoint.mcmc.mixes import cumulative, paper_order_mix
 from outpoint.mcmc.moves import MOVES
@@ -159,7 +159,7 @@ def test_biased_law_of_three_nodes():
 # The compiled chain
 
 
-@numba.njit(cache=True)
+@kernel
 def follow(view, chain, moves, trace, n_steps, rng, places):
     """Single steps; keeps the order after each, returns whether sums and places stayed right."""
     n = chain.order.size

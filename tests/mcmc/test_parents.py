@@ -1,12 +1,12 @@
 """Drawing one node's parents anew keeps the posterior, and the compiled step does just that."""
 
-import numba
 import numpy as np
 import pytest
 
+from outpoint.kernels import kernel
 from outpoint.mcmc.dag import copy_dag, make_dag
+from outpoint.mcmc.edges import list_edges, make_listed_edges
 from outpoint.mcmc.moves.parents import resample_parents
-from outpoint.mcmc.moves.rev import list_edges, make_reversal
 from tests.mcmc.laws import (
     Floats,
     Target,
@@ -51,10 +51,10 @@ def test_declared_law_keeps_the_posterior(name):
         check_invariant(problem.law(), through_dags(problem, matrix))
 
 
-@numba.njit(cache=True)
+@kernel
 def draw_parents(view, start, node, rng, codes):
     n = start.n_parents.size
-    dag, listed = make_dag(n, start.parents.shape[1] - 1), make_reversal(n, n)
+    dag, listed = make_dag(n, start.parents.shape[1] - 1), make_listed_edges(n, n)
     fine = True
     for i in range(codes.size):
         copy_dag(start, dag)

@@ -12,10 +12,10 @@ from dataclasses import replace
 from math import ceil, log
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
+from outpoint.kernels import kernel
 from outpoint.mcmc.chain import flatten
 from outpoint.mcmc.moves import MOVES
 from outpoint.mcmc.trace import add_edges_given_partition, make_trace
@@ -331,7 +331,7 @@ def test_full_traces_are_not_overrun():
     assert trace.n_edge_sums[0] == 100
 
 
-@numba.njit(cache=True)
+@kernel
 def add_edges(trace, view, state):
     add_edges_given_partition(trace, view, state)
 

@@ -5,10 +5,10 @@ the compiled step is compared with that matrix: parts to 1e-12, frequencies by c
 stated false-alarm rate per test function (seeds are fixed).
 """
 
-import numba
 import numpy as np
 import pytest
 
+from outpoint.kernels import kernel
 from outpoint.mcmc.metropolis import accepts
 from tests.grids import first
 from tests.mcmc.laws import (
@@ -59,7 +59,7 @@ def test_weights_of_partitions_are_those_of_their_dags():
             np.testing.assert_allclose(total, problem.log_weight[x], rtol=1e-12)
 
 
-@numba.njit(cache=True)
+@kernel
 def count_accepted(log_target_ratio, log_proposal_ratio, n_draws, rng):
     count = 0
     for _ in range(n_draws):

@@ -6,13 +6,13 @@ chi-square with the stated false-alarm rate per test function (seeds are fixed).
 
 from functools import lru_cache
 
-import numba
 import numpy as np
 import pytest
 
+from outpoint.kernels import kernel
 from outpoint.mcmc.dag import make_dag
+from outpoint.mcmc.moves.rev import make_reversals, reverse_edges
 from outpoint.mcmc.partition import copy_partition, make_partition
-from outpoint.mcmc.partition_chain import make_workspace, reverse_edges
 from outpoint.mcmc.trace import make_trace
 from outpoint.tables.view import empty_scores
 from tests.mcmc.laws import (
@@ -122,7 +122,7 @@ def test_dags_from_partitions(name, n):
         check_counts(count_dags(problem, codes), law, FALSE_ALARM / len(chosen))
 
 
-@numba.njit(cache=True)
+@kernel
 def count_blocks(view, start, block, power, n_draws, work, trace, rng, table, counts):
     n = start.order.size
     state, full = make_partition(n), make_partition(n)
@@ -142,7 +142,7 @@ def test_compiled_blocks(name, n, block):
     problem, table = target(name, n), code_table(n)
     matrix = through_dags(problem, np.linalg.matrix_power(reversals(name, n), block))
     rng = np.random.default_rng(block)
-    work, trace = make_workspace(problem.view), make_trace(n, 0)
+    work, trace = make_reversals(problem.view), make_trace(n, 0)
     for x in np.flatnonzero(problem.possible):
         start = scored_state(problem.view, partitions(n)[x], rng)
         counts = np.zeros(len(table), dtype=np.int64)

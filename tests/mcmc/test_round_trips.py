@@ -1,9 +1,9 @@
 """Round trips of walkers, against a count that only looks at where each of them has been."""
 
-import numba
 import numpy as np
 import pytest
 
+from outpoint.kernels import kernel
 from outpoint.mcmc.metropolis import accepts
 from outpoint.mcmc.replicas import (
     COMING_DOWN,
@@ -104,7 +104,7 @@ def agrees_with_the_count(mistake: int) -> bool:
     return True
 
 
-@numba.njit(cache=True)
+@kernel
 def swap_slots(view, replicas, ladder, parity, rng):
     slot = replicas.slot
     for upper in range(parity, slot.size - 1, 2):
@@ -112,7 +112,7 @@ def swap_slots(view, replicas, ladder, parity, rng):
             slot[upper], slot[upper + 1] = slot[upper + 1], slot[upper]
 
 
-@numba.njit(cache=True)
+@kernel
 def count_half_trips(view, replicas, ladder, parity, rng):
     """Wrong: the way up counts, too."""
     swap_slots(view, replicas, ladder, parity, rng)
@@ -125,7 +125,7 @@ def count_half_trips(view, replicas, ladder, parity, rng):
     replicas.trip[cold] = GOING_UP
 
 
-@numba.njit(cache=True)
+@kernel
 def count_descents(view, replicas, ladder, parity, rng):
     """Wrong: a walker need not have begun at replica 0."""
     swap_slots(view, replicas, ladder, parity, rng)
@@ -135,7 +135,7 @@ def count_descents(view, replicas, ladder, parity, rng):
     replicas.trip[replicas.slot[0]] = GOING_UP
 
 
-@numba.njit(cache=True)
+@kernel
 def count_stays(view, replicas, ladder, parity, rng):
     """Wrong: a walker that stays at replica 0 is counted again and again."""
     swap_slots(view, replicas, ladder, parity, rng)
@@ -147,7 +147,7 @@ def count_stays(view, replicas, ladder, parity, rng):
         replicas.trip[replicas.slot[0]] = GOING_UP
 
 
-@numba.njit(cache=True)
+@kernel
 def follow_replicas(view, replicas, ladder, parity, rng):
     """Wrong: the mark stays with the replica and does not move with the walker."""
     swap_slots(view, replicas, ladder, parity, rng)
@@ -159,7 +159,7 @@ def follow_replicas(view, replicas, ladder, parity, rng):
     replicas.trip[0] = GOING_UP
 
 
-@numba.njit(cache=True)
+@kernel
 def swap_many(mistake, view, replicas, ladder, rng, slots):
     """One loop for all mistakes, of which 0 is none: a loop that takes a kernel is not cached."""
     for i in range(len(slots)):

@@ -121,10 +121,21 @@ def _next_layers(factor, shift, mantissa, exponent, states, bounds, uniform, cho
         for r in range(1, size):
             weights[r] += weights[r - 1]
         for draw in range(bounds[state], bounds[state + 1]):
-            picked = np.searchsorted(
-                weights[:size], uniform[draw] * weights[size - 1], side="right"
-            )
+            picked = _count_up_to(weights, size, uniform[draw] * weights[size - 1])
             chosen[draw] = unions[min(picked, size - 1)] ^ placed
+
+
+@inlined
+def _count_up_to(values, size, bound):
+    """How many of the first ``size`` values, which ascend, are not above ``bound``."""
+    low, high = 0, size
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] <= bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @inlined

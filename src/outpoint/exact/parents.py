@@ -29,7 +29,7 @@ def sample_parents(scores, factor, shift, allowed, required, rng):
     return chosen
 
 
-@kernel
+@inlined
 def _sample_members(factor, shift, allowed, required, rng):
     """Decide on the members of ``required`` until one is in, then on all others."""
     unit = shift[allowed]
@@ -65,7 +65,7 @@ def _relative_sum(factor, shift, mask, unit):
     return factor[mask] * biased_power(shift[mask] - unit + BIAS)
 
 
-@kernel
+@inlined
 def _containing_sum(factor, shift, mask, members, unit):
     """The sum over the subsets of ``mask`` that contain ``members``."""
     total = 0.0
@@ -78,7 +78,7 @@ def _containing_sum(factor, shift, mask, members, unit):
         taken = (taken - 1) & members
 
 
-@kernel
+@inlined
 def _sample_listed(scores, allowed, required, rng):
     """Draw a set within ``allowed`` that meets ``required`` from a list of all of them."""
     top = -np.inf

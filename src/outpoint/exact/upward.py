@@ -154,7 +154,8 @@ def _sum_columns(table, n_bits, product, scratch, terms):
 @inlined
 def _sum_rows(table, n_bits, product, terms):
     """``terms[j] = product[j] sum_i table[i, j]`` over the first ``2**n_bits`` rows."""
-    terms[: product.size] = table[0]
+    for j in range(product.size):
+        terms[j] = table[0, j]
     for i in range(1, 1 << n_bits):
         for j in range(product.size):
             terms[j] += table[i, j]

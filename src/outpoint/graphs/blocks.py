@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
-from outpoint.kernels import kernel
+from outpoint.kernels import inlined, kernel
 
 
 class EdgeList(NamedTuple):
@@ -70,7 +70,7 @@ def _list_edges(matrices: Booleans) -> EdgeList:
     return EdgeList(start, child)
 
 
-@kernel
+@inlined
 def _sort_nodes(edges, first_row, order, n_unplaced):
     """Fill ``order`` with the nodes of one graph, parents first; ``n_unplaced`` is scratch."""
     n = order.size
@@ -124,7 +124,7 @@ def _compute_cpdags(edges, separated, out):
                     out[k, v, parents[v, j]] = True
 
 
-@kernel
+@inlined
 def _label_edges_into(y, k, out, separated, parents, n_parents, compelled):
     last = parents[y, n_parents[y] - 1]
     decided = separated[last, y]

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from outpoint.kernels import kernel
+from outpoint.kernels import inlined
 
 
-@kernel
+@inlined
 def sort_nodes(dag, order):
     """Fill ``order`` with the nodes of ``dag`` [parent, child], parents first.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.kernels import lend
 from outpoint.mcmc.replicas import Ladder
 from outpoint.mcmc.restoring import check_counters, check_trace, read_generator
 from outpoint.mcmc.settings import Settings
@@ -50,6 +51,7 @@ class Chain(ABC):
             with_outside=view.outside.score.size > 0,
         )
         self._view = view
+        self._lent_view, self._lent_trace = lend(view), lend(self.trace)
         self._rng = rng
         self._edge_thin = settings.edge_thin
         self._tuning_steps = self._plan_tuning(settings.n_warmup)

@@ -20,9 +20,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.kernels import inlined
-from outpoint.mcmc.dag import DagState, make_dag, set_parents
-from outpoint.mcmc.partition import PartitionState, make_partition
+from outpoint.kernels import borrowed, inlined
+from outpoint.mcmc.dag import DagState, find_layers, make_dag, set_parents
+from outpoint.mcmc.metropolis import accepts
+from outpoint.mcmc.partition import (
+    PartitionState,
+    copy_partition,
+    hold_outside,
+    layers_to_partition,
+    make_partition,
+    sample_dag,
+    score_changed,
+)
+from outpoint.mcmc.replicas import log_gain, replica_state
 
 DISTANCES = 6
 """Distances are drawn from 0 to one less; the last one means as far as it goes."""
@@ -109,3 +119,44 @@ def exchange(view, first, second, n_differing, scratch):
             ours = first.code[node]
             set_parents(view, first, node, second.code[node])
             set_parents(view, second, node, ours)
+
+
+@inlined
+def cross_over(view, replicas, power, upper, n_tries, scratch, rng):
+    """Let two neighbouring replicas exchange parts of DAGs drawn from them; returns how often."""
+    if n_tries == 0:
+        return 0
+    first, second = scratch.first, scratch.second
+    ours = borrowed(replica_state(replicas, upper))
+    theirs = borrowed(replica_state(replicas, upper + 1))
+    sample_dag(view, ours, rng, first)
+    sample_dag(view, theirs, rng, second)
+    n_differing = find_differing(first, second, scratch.differing)
+    n_accepted = 0
+    for _ in range(n_tries if n_differing > 0 else 0):
+        choose_part(first, second, n_differing, scratch, rng)
+        exchange(view, first, second, n_differing, scratch)
+        is_accepted = False
+        our_layers = find_layers(first, scratch.ours.layer)
+        their_layers = find_layers(second, scratch.theirs.layer) if our_layers >= 0 else -1
+        if their_layers >= 0:
+            log_ratio = _gain(view, first, ours, scratch.ours, power[upper])
+            log_ratio += _gain(view, second, theirs, scratch.theirs, power[upper + 1])
+            is_accepted = accepts(log_ratio, 0.0, rng)
+        if is_accepted:
+            layers_to_partition(scratch.ours.layer, our_layers, scratch.ours)
+            layers_to_partition(scratch.theirs.layer, their_layers, scratch.theirs)
+            copy_partition(scratch.ours, ours)
+            copy_partition(scratch.theirs, theirs)
+            n_accepted += 1
+        else:
+            exchange(view, first, second, n_differing, scratch)
+    return n_accepted
+
+
+@inlined
+def _gain(view, dag, old, state, power):
+    """Score ``state``, which has the layers of ``dag``; returns its gain over ``old``."""
+    hold_outside(dag, state)
+    score_changed(view, old, state)
+    return log_gain(view, old, state, power, 1.0)

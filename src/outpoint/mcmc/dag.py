@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.kernels import inlined, kernel
+from outpoint.kernels import inlined, jitable, kernel
 from outpoint.tables.view import TableView, inside_score
 
 EXCLUDED = np.int64(-(1 << 40))
@@ -24,7 +24,7 @@ class DagState(NamedTuple):
     log_score: NDArray[np.float64]
 
 
-@kernel
+@jitable
 def make_dag(n, max_parents):
     """The empty DAG, not scored yet."""
     return DagState(

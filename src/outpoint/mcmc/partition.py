@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.kernels import inlined, kernel
+from outpoint.kernels import inlined, jitable
 from outpoint.mcmc.dag import find_layers, set_parents
 from outpoint.mcmc.sums import INSIDE, log_tau, sample_meeting
 
@@ -32,7 +32,7 @@ class PartitionState(NamedTuple):
     held: NDArray[np.int64]
 
 
-@kernel
+@jitable
 def make_partition(n):
     """The partition with a single layer, not scored yet."""
     start = np.zeros(n + 1, dtype=np.int64)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.kernels import inlined
+from outpoint.kernels import borrowed, inlined
 from outpoint.mcmc.metropolis import accepts
 from outpoint.mcmc.partition import PartitionState
 from outpoint.mcmc.sums import INSIDE
@@ -130,7 +130,8 @@ def swap_replicas(view, replicas, ladder, parity, rng):
     slot, power = replicas.slot, ladder.power
     last = slot.size - 1
     for upper in range(parity, last, 2):
-        ours, theirs = replica_state(replicas, upper), replica_state(replicas, upper + 1)
+        ours = borrowed(replica_state(replicas, upper))
+        theirs = borrowed(replica_state(replicas, upper + 1))
         log_ratio = log_gain(view, ours, theirs, power[upper], power[upper + 1])
         ladder.attempts[upper] += 1
         ladder.rejection[upper] += 1.0 - np.exp(min(0.0, log_ratio))

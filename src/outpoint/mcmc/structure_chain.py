@@ -26,9 +26,10 @@ from outpoint.mcmc.dag import (
     set_dag,
     set_parents,
 )
+from outpoint.mcmc.edges import ListedEdges, list_edges, make_listed_edges
 from outpoint.mcmc.metropolis import log_uniform
 from outpoint.mcmc.moves import EDGE, REV
-from outpoint.mcmc.moves.rev import Reversal, list_edges, make_reversal, reverse_edge
+from outpoint.mcmc.moves.rev import reverse_edge
 from outpoint.mcmc.trace import add_edges_of_dag, record_dag, remember_best
 
 
@@ -53,7 +54,7 @@ class StructureState(NamedTuple):
     n_neighbours: NDArray[np.int64]
     proposal: DagState
     proposal_near: Neighbourhood
-    reversal: Reversal
+    listed: ListedEdges
 
 
 def make_neighbourhood(n: int) -> Neighbourhood:
@@ -74,7 +75,7 @@ def make_structure_chain(n_nodes: int, most_parents: int) -> StructureState:
         np.zeros(1, dtype=np.int64),
         make_dag(n_nodes, most_parents),
         make_neighbourhood(n_nodes),
-        make_reversal(n_nodes, most_parents),
+        make_listed_edges(n_nodes, most_parents),
     )
 
 
@@ -105,8 +106,8 @@ def run_structure_chain(
     for step in range(first_step + 1, first_step + n_steps + 1):
         if rng.random() < rev:
             trace.attempts[REV] += 1
-            list_edges(chain.dag, chain.reversal)
-            if reverse_edge(view, chain.dag, chain.reversal, rng):
+            list_edges(chain.dag, chain.listed)
+            if reverse_edge(view, chain.dag, chain.listed, rng):
                 trace.accepted[REV] += 1
                 remember_best(trace, chain.dag)
                 chain.n_neighbours[0] = _count(chain.dag, chain.near, max_parents, with_reversals)
@@ -171,15 +172,15 @@ def _count(dag, near, max_parents, with_reversals):
     n = dag.n_parents.size
     total = 1
     for node in range(n):
-        total += dag.n_parents[node]
-        near.additions[node] = near.reversals[node] = 0
+        additions = reversals = 0
         if dag.n_parents[node] < max_parents:
             for u in range(n):
-                near.additions[node] += can_add(dag, near, node, u)
+                additions += can_add(dag, near, node, u)
         if with_reversals:
             for i in range(dag.n_parents[node]):
-                near.reversals[node] += can_reverse(dag, near, node, i, max_parents)
-        total += near.additions[node] + near.reversals[node]
+                reversals += can_reverse(dag, near, node, i, max_parents)
+        near.additions[node], near.reversals[node] = additions, reversals
+        total += dag.n_parents[node] + additions + reversals
     return total
 
 

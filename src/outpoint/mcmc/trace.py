@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.kernels import inlined, kernel
+from outpoint.kernels import inlined
 from outpoint.mcmc.dag import dag_score
 from outpoint.mcmc.moves import MOVES
 from outpoint.mcmc.sums import INSIDE, allowed_mask, log_meeting, previous_mask
@@ -106,7 +106,7 @@ def next_edge_row(trace):
     return n_rows // 2
 
 
-@kernel
+@inlined
 def _merge_rows(sums):
     """Add neighbouring rows up, the first two in the first row and so on; the rest becomes 0."""
     for row in range(sums.shape[0]):

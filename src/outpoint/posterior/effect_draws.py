@@ -3,7 +3,7 @@
 import numpy as np
 
 from outpoint.graphs.sorting import sort_nodes
-from outpoint.kernels import kernel
+from outpoint.kernels import inlined, kernel
 
 
 @kernel
@@ -29,7 +29,7 @@ def add_effects(dags, weights, factor, freedom, group, units, rng, out, means, p
         if not sort_nodes(dags[d], order):
             return False
         for v in range(n):
-            if d > 0 and (dags[d, :, v] == dags[d - 1, :, v]).all():
+            if d > 0 and _have_same_parents(dags[d - 1], dags[d], v):
                 continue
             n_parents = _list_parents(dags[d], v, parents)
             _orthogonalise(factor[group[v]], parents, n_parents, v, columns, triangles[v])
@@ -58,7 +58,16 @@ def add_effects(dags, weights, factor, freedom, group, units, rng, out, means, p
     return True
 
 
-@kernel
+@inlined
+def _have_same_parents(first, second, v):
+    """Whether a node has the same parents in two DAGs."""
+    are_same = True
+    for u in range(first.shape[0]):
+        are_same = are_same and first[u, v] == second[u, v]
+    return are_same
+
+
+@inlined
 def _largest_family(dags):
     """The most parents of a node, and the node."""
     largest = 0
@@ -71,7 +80,7 @@ def _largest_family(dags):
     return largest
 
 
-@kernel
+@inlined
 def _list_parents(dag, v, parents):
     count = 0
     for u in range(parents.size):
@@ -81,7 +90,7 @@ def _list_parents(dag, v, parents):
     return count
 
 
-@kernel
+@inlined
 def _orthogonalise(factor, parents, n_parents, v, columns, triangle):
     """The triangular factor of R on the parents and then v, by modified Gram-Schmidt."""
     n = factor.shape[0]
@@ -105,7 +114,7 @@ def _orthogonalise(factor, parents, n_parents, v, columns, triangle):
                 columns[j, k] -= product * columns[i, k] / norm
 
 
-@kernel
+@inlined
 def _solve(triangle, parents, n_parents, v, coefficients):
     """Coefficients of v's parents: the triangle's last column against the rest."""
     for i in range(n_parents - 1, -1, -1):
@@ -115,7 +124,7 @@ def _solve(triangle, parents, n_parents, v, coefficients):
         coefficients[parents[i], v] = value / triangle[i, i]
 
 
-@kernel
+@inlined
 def _fill_total(dag, order, coefficients, total):
     """(I - B)^-1, column by column along the order."""
     n = order.size
@@ -131,7 +140,7 @@ def _fill_total(dag, order, coefficients, total):
                     total[u, v] += total[u, p] * coefficients[p, v]
 
 
-@kernel
+@inlined
 def _add_paths(dag, order, weight, reach, paths):
     """Add ``weight`` where a path leads from one node to another; overwrites ``reach``."""
     n = order.size

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.data import Dataset
-from outpoint.kernels import inlined, kernel
+from outpoint.kernels import inlined
 
 
 class Table(NamedTuple):
@@ -64,7 +64,7 @@ class Numbering(NamedTuple):
     seen: NDArray[np.int32]
 
 
-@kernel
+@inlined
 def make_numbering(table, size):
     """Scratch space for sets of ``size`` members."""
     n_rows = table.counts.size
@@ -80,7 +80,7 @@ def make_numbering(table, size):
     )
 
 
-@kernel
+@inlined
 def count_states(table, members, row, is_first, numbering):
     """Fill ``totals`` with the counts of the observed states of set ``row``; return how many.
 
@@ -169,7 +169,7 @@ def _collect_by_rows(table, node, numbering):
     return n_states
 
 
-@kernel
+@inlined
 def _refine(coarse, column, cardinality, seen, fine):
     """Number the observed configurations of (coarse, column) consecutively; return how many."""
     n_fine = 0

@@ -56,7 +56,8 @@ def _fill_subsets(out):
         return
     current = np.arange(size)
     for row in range(n_sets):
-        out[row] = current
+        for i in range(size):
+            out[row, i] = current[i]
         # The next set in colex order: raise the first member that has room above it.
         i = 0
         while i < size - 1 and current[i] + 1 == current[i + 1]:

@@ -1,6 +1,6 @@
 """Sets of nodes as bit masks."""
 
-from outpoint.kernels import kernel
+from outpoint.kernels import inlined, kernel
 
 
 @kernel
@@ -17,7 +17,7 @@ def insert_bit(mask, position):
     return low | ((mask >> position) << (position + 1))
 
 
-@kernel
+@inlined
 def count_bits(mask):
     """Number of members of a small set."""
     count = 0

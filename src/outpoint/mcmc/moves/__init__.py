@@ -1,17 +1,9 @@
-"""The moves of all chains: a file for each, their names and numbers, and who proposes which.
+"""The moves of all chains: their names and numbers here, each of them in a file of its own.
 
-A partition move ``propose_...(state, proposal, rng)`` only proposes: it writes a neighbour of
-``state`` to ``proposal`` and returns ``(log_proposal_ratio, begin, end)``: log #nbd(state) -
-log #nbd(proposal), and the places of the proposal's order whose nodes need a new score.
-``begin < 0`` says that there is no neighbour; the chain then stays where it is, and the step
-counts. Placement and redrawing outside sets need no acceptance; the steps on DAGs (``rev``,
-``edge``, ``parents``, ``families``) keep the posterior over DAGs by themselves.
+Two kinds of files: ``propose_...(state, proposal, rng)`` only proposes a partition, to be accepted
+or rejected (:mod:`outpoint.mcmc.moves.proposals`); any other move is a step that keeps the
+posterior by itself. What a chain makes of either is a :class:`~outpoint.mcmc.moves.step.Step`.
 """
-
-from outpoint.kernels import inlined
-from outpoint.mcmc.moves.node_move import propose_node_move
-from outpoint.mcmc.moves.split_join import propose_split_join
-from outpoint.mcmc.moves.swap import propose_swap_adjacent, propose_swap_any
 
 MOVES = (
     "still",
@@ -44,15 +36,3 @@ MOVES = (
 
 PARTITION_MOVES = tuple(name for name in MOVES if name not in ("still", "edge", "outside"))
 """What a user may give a weight."""
-
-
-@inlined
-def propose(move, state, proposal, rng):
-    """Propose by one of the moves that have to be accepted."""
-    if move == SPLIT_JOIN:
-        return propose_split_join(state, proposal, rng)
-    if move == NODE_MOVE:
-        return propose_node_move(state, proposal, rng)
-    if move == SWAP_ANY:
-        return propose_swap_any(state, proposal, rng)
-    return propose_swap_adjacent(state, proposal, rng)

@@ -29,12 +29,28 @@ from numpy.typing import NDArray
 
 from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.mcmc.dag import set_parents
-from outpoint.mcmc.moves.rev import list_edges
+from outpoint.mcmc.edges import list_edges
+from outpoint.mcmc.moves.blocks import (
+    LEAST_BLOCK_POWER,
+    DagBlock,
+    begin_block,
+    end_block,
+    make_dag_block,
+)
+from outpoint.mcmc.moves.parents import resample_parents
+from outpoint.mcmc.moves.step import Step
 from outpoint.mcmc.sums import draw_inside, log_meeting, sample_within
+from outpoint.mcmc.trace import remember_best
 from outpoint.tables.view import TableView, inside_sum
 
 MOST_NODES = 4
 """Nodes whose parents are drawn together, at most."""
+
+HOT_FAMILIES = 3
+"""Joint redraws in a block of a replica other than 0."""
+
+ONE_SHARE = 0.5
+"""Redraws of one node's parents among all, where there are outside sets."""
 
 LEAST_WEIGHT = 0.02
 """Weight of a candidate that hardly matters, relative to one that is needed."""
@@ -125,13 +141,12 @@ def _find_relatives(view: TableView) -> Relatives:
     return Relatives(start, other, sums)
 
 
-@kernel
+@inlined
 def redraw_families(view, dag, listed, scratch, rng):
     """Redraw parents of up to ``MOST_NODES`` nodes of ``dag``; returns whether any has changed.
 
     The edges of ``dag`` must have been ``listed``; they still are afterwards.
     """
-    view, dag, listed, scratch = borrowed(view), borrowed(dag), borrowed(listed), borrowed(scratch)
     size = _choose(scratch, dag.code.size, rng)
     for i in range(size):
         if dag.code[scratch.chosen[i]] < 0:
@@ -285,3 +300,58 @@ def _draw_set(view, scratch, size, way, i, rng):
         return draw_inside(view, view.ranked, node, node, allowed, log_total, rng.random())
     met = _met(scratch, size, i, previous) & allowed
     return sample_within(view, node, allowed, met, log_total, rng)
+
+
+class Redraws(NamedTuple):
+    """Scratch space of blocks of joint redraws."""
+
+    block: DagBlock
+    joint: JointRedraw
+
+
+def make_redraws(view: TableView) -> Redraws:
+    """Scratch space for DAGs over this table."""
+    return Redraws(make_dag_block(view), make_joint_redraw(view))
+
+
+@inlined
+def redraw_together(view, state, scratch, block, power, is_cold, trace, rng):
+    """Draw a DAG, redraw parents of a few nodes of it together, ``block`` times; return.
+
+    Joint redraws know inside sets only, so where there are others some redraws are of one node,
+    from all sets. Returns how many were made, and how many of them changed anything.
+    """
+    if power < LEAST_BLOCK_POWER:
+        return 0, 0
+    dag, listed = scratch.block.dag, scratch.block.listed
+    begin_block(view, state, scratch.block, rng)
+    n_tries = block if is_cold else min(block, HOT_FAMILIES)
+    n_changed = 0
+    for _ in range(n_tries):
+        if view.outside.score.size > 0 and rng.random() < ONE_SHARE:
+            node = int(rng.random() * state.order.size)
+            is_changed = resample_parents(view, dag, listed, node, rng)
+        else:
+            is_changed = redraw_families(view, dag, listed, scratch.joint, rng)
+        if is_changed:
+            n_changed += 1
+            if is_cold:
+                remember_best(trace, dag)
+    if n_changed > 0:
+        end_block(view, state, scratch.block, power, is_cold, rng)
+    return n_tries, n_changed
+
+
+@kernel
+def take_redraws(move, view, state, scratch, plan, power, is_cold, trace, rng):
+    """One step: a block of joint redraws."""
+    view, state, scratch, trace = (
+        borrowed(view),
+        borrowed(state),
+        borrowed(scratch),
+        borrowed(trace),
+    )
+    return redraw_together(view, state, scratch, plan.families, power, is_cold, trace, rng)
+
+
+FAMILIES_TOGETHER = Step("families", take_redraws, make_redraws)

@@ -19,12 +19,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.kernels import borrowed, inlined, kernel
+from outpoint.kernels import borrowed, inlined, jitable, kernel
 from outpoint.mcmc.moves.relocation import relocate
+from outpoint.mcmc.moves.step import Step, once
 from outpoint.mcmc.partition import PartitionState, copy_layers, make_partition
 from outpoint.mcmc.sums import INSIDE, highest_layer, log_meeting
 from outpoint.tables.logspace import log_add
-from outpoint.tables.view import inside_score, sum_containing
+from outpoint.tables.view import TableView, inside_score, sum_containing
 
 ABSENT, EARLY, BESIDE, ALONE = 0, 1, 2, 3
 
@@ -49,7 +50,7 @@ class Placement(NamedTuple):
     log_weight: NDArray[np.float64]
 
 
-@kernel
+@jitable
 def make_placement(n):
     """Scratch space for ``n`` nodes."""
     return Placement(
@@ -66,13 +67,12 @@ def make_placement(n):
     )
 
 
-@kernel
+@inlined
 def place_node(view, state, node, power, scratch, rng):
     """Draw a place for ``node`` from the partition posterior to the ``power``.
 
     Returns whether the partition has changed.
     """
-    view, state, scratch = borrowed(view), borrowed(state), borrowed(scratch)
     n_layers, gone, n_concerned = weigh_rest(view, state, node, scratch)
     own, log_own = scratch.own, scratch.log_own
     if state.held[node] == INSIDE:
@@ -310,3 +310,18 @@ def draw_place(n_layers, power, scratch, rng):
             if left < 0.0:
                 break
     return chosen // 2, chosen % 2 == 0
+
+
+@kernel
+def take_placement(move, view, state, scratch, plan, power, is_cold, trace, rng):
+    """One step: place a node, each with the same probability."""
+    view, state, scratch = borrowed(view), borrowed(state), borrowed(scratch)
+    node = int(rng.random() * state.order.size)
+    return once(place_node(view, state, node, power, scratch, rng))
+
+
+def _make_scratch(view: TableView) -> Placement:
+    return make_placement(len(view.candidates))
+
+
+PLACEMENT = Step("node_gibbs", take_placement, _make_scratch)

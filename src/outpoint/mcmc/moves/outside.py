@@ -11,10 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import borrowed, inlined, kernel
-from outpoint.mcmc.moves.node_gibbs import draw_place, move_node, sum_own, weigh_rest
+from outpoint.mcmc.moves.node_gibbs import (
+    Placement,
+    draw_place,
+    make_placement,
+    move_node,
+    place_node,
+    sum_own,
+    weigh_rest,
+)
+from outpoint.mcmc.moves.step import Step, once
 from outpoint.mcmc.sums import INSIDE, highest_layer
 from outpoint.tables.logspace import LOG_EPSILON
 from outpoint.tables.penalty import outside_penalty
+from outpoint.tables.view import TableView
 
 LOOKS = 16
 """Sets between two looks at whether the rest of the list can still matter."""
@@ -43,11 +53,9 @@ def make_redraw(n_nodes: int, longest: int) -> Redraw:
     )
 
 
-@kernel
+@inlined
 def redraw_node(view, state, node, power, scratch, redraw, rng):
     """Draw place and parent sets of ``node`` together; returns whether anything has changed."""
-    view, state, scratch = borrowed(view), borrowed(state), borrowed(scratch)
-    redraw = borrowed(redraw)
     n_layers, gone, n_concerned = weigh_rest(view, state, node, scratch)
     sum_own(view, node, n_layers, scratch)
     log_rest, log_total = _bound_places(n_layers, power, scratch)
@@ -138,3 +146,35 @@ def _pick(view, node, n_sets, target, redraw, rng):
             if left < 0.0:
                 break
     return chosen
+
+
+class Redrawing(NamedTuple):
+    """Scratch space of the step."""
+
+    placement: Placement
+    redraw: Redraw
+
+
+def make_redrawing(view: TableView) -> Redrawing:
+    """Scratch space for this table."""
+    n = len(view.candidates)
+    return Redrawing(make_placement(n), make_redraw(n, int(np.diff(view.outside.start).max())))
+
+
+@kernel
+def take_redraw(move, view, state, scratch, plan, power, is_cold, trace, rng):
+    """One step: redraw a node, each with the same probability.
+
+    Replicas other than 0 do so with the probability ``hot_redraws``, and merely place it otherwise.
+    """
+    view, state, scratch = borrowed(view), borrowed(state), borrowed(scratch)
+    node = int(rng.random() * state.order.size)
+    placement = scratch.placement
+    if is_cold or rng.random() < plan.hot_redraws:
+        done = redraw_node(view, state, node, power, placement, scratch.redraw, rng)
+    else:
+        done = place_node(view, state, node, power, placement, rng)
+    return once(done)
+
+
+REDRAW = Step("outside", take_redraw, make_redrawing)

@@ -6,9 +6,12 @@ partitions that no move connects; this step can always take away what is not req
 connects all DAGs.
 """
 
-from outpoint.kernels import inlined
+from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.mcmc.dag import set_parents
-from outpoint.mcmc.moves.rev import list_edges, mark_below
+from outpoint.mcmc.edges import list_edges, mark_below
+from outpoint.mcmc.moves.blocks import begin_block, make_dag_block
+from outpoint.mcmc.moves.step import Step, once
+from outpoint.mcmc.partition import dag_to_partition
 from outpoint.mcmc.sums import draw_any
 
 
@@ -26,3 +29,23 @@ def resample_parents(view, dag, listed, node, rng):
     set_parents(view, dag, node, code)
     list_edges(dag, listed)
     return True
+
+
+@kernel
+def take_new_parents(move, view, state, scratch, plan, power, is_cold, trace, rng):
+    """One step: draw a DAG, one node's parents anew, and return to partitions.
+
+    Replicas other than 0, at other powers, leave this step to the one they swap with.
+    """
+    if not is_cold:
+        return once(False)
+    view, state, scratch = borrowed(view), borrowed(state), borrowed(scratch)
+    begin_block(view, state, scratch, rng)
+    node = int(rng.random() * state.order.size)
+    if not resample_parents(view, scratch.dag, scratch.listed, node, rng):
+        return once(False)
+    dag_to_partition(view, scratch.dag, state)
+    return once(True)
+
+
+NEW_PARENTS = Step("parents", take_new_parents, make_dag_block)

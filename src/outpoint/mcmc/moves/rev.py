@@ -20,11 +20,19 @@ Formulas: docs/math.md#new-edge-reversal.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.mcmc.dag import set_parents
+from outpoint.mcmc.edges import list_edges, mark_below
 from outpoint.mcmc.metropolis import log_uniform
+from outpoint.mcmc.moves.blocks import (
+    LEAST_BLOCK_POWER,
+    DagBlock,
+    begin_block,
+    end_block,
+    make_dag_block,
+)
+from outpoint.mcmc.moves.step import Step
 from outpoint.mcmc.sums import (
     allowed_mask,
     log_inside_with,
@@ -33,80 +41,21 @@ from outpoint.mcmc.sums import (
     sample_any,
     sample_with,
 )
+from outpoint.mcmc.trace import remember_best
 from outpoint.tables.bits import count_bits
 from outpoint.tables.logspace import log_add
-from outpoint.tables.view import inside_sum
+from outpoint.tables.view import TableView, inside_only, inside_sum
 
-
-class Reversal(NamedTuple):
-    """The edges of a DAG, by child and by parent, and scratch space.
-
-    Edge e goes from ``edge_parent[e]`` to ``edge_child[e]``; the children of u are
-    ``children[child_start[u]:child_start[u + 1]]``. Nodes blocked as parents of i, of j and of
-    either are those marked with the ``stamp``, which grows from step to step, so that nothing has
-    to be wiped out.
-    """
-
-    edge_parent: NDArray[np.int64]
-    edge_child: NDArray[np.int64]
-    child_start: NDArray[np.int64]
-    children: NDArray[np.int64]
-    waiting: NDArray[np.int64]
-    below_first: NDArray[np.int64]
-    below_second: NDArray[np.int64]
-    below_both: NDArray[np.int64]
-    stamp: NDArray[np.int64]
-
-
-@kernel
-def make_reversal(n, max_parents):
-    """Room for the edges of DAGs with so many nodes and parents; none are listed yet."""
-    room = n * max_parents
-    return Reversal(
-        np.zeros(room, dtype=np.int64),
-        np.zeros(room, dtype=np.int64),
-        np.zeros(n + 1, dtype=np.int64),
-        np.zeros(room, dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-    )
+HOT_BLOCK = 10
+"""Reversals in a block of a replica other than 0."""
 
 
 @inlined
-def list_edges(dag, listed):
-    """List the edges of ``dag``, as :func:`reverse_edge` needs them."""
-    n = dag.n_parents.size
-    start = listed.child_start
-    for u in range(n + 1):
-        start[u] = 0
-    n_edges = 0
-    for child in range(n):
-        for i in range(dag.n_parents[child]):
-            parent = dag.parents[child, i]
-            listed.edge_parent[n_edges] = parent
-            listed.edge_child[n_edges] = child
-            start[parent + 1] += 1
-            n_edges += 1
-    for u in range(n):
-        start[u + 1] += start[u]
-    for u in range(n):
-        listed.waiting[u] = start[u + 1]  # children are filled in from the last one on
-    for edge in range(n_edges):
-        parent = listed.edge_parent[edge]
-        listed.waiting[parent] -= 1
-        listed.children[listed.waiting[parent]] = listed.edge_child[edge]
-
-
-@kernel
 def reverse_edge(view, dag, scratch, rng):
     """One step of the move on ``dag``, in place; returns whether it was accepted.
 
     The edges of ``dag`` must have been listed in ``scratch``; they still are afterwards.
     """
-    view, dag, scratch = borrowed(view), borrowed(dag), borrowed(scratch)
     n_edges = scratch.child_start[dag.n_parents.size]
     if n_edges == 0:
         return False
@@ -191,19 +140,54 @@ def _block_descendants(scratch, first, second):
     mark_below(scratch, second, first, second, scratch.below_second)
 
 
+class Reversals(NamedTuple):
+    """Scratch space of blocks of reversals, and the view without outside sets."""
+
+    inside: TableView
+    block: DagBlock
+
+
+def make_reversals(view: TableView) -> Reversals:
+    """Scratch space for DAGs over this table."""
+    return Reversals(inside_only(view), make_dag_block(view))
+
+
 @inlined
-def mark_below(scratch, root, first, second, below):
-    """Mark ``root`` and its descendants, on ways that do not enter either end."""
-    stamp, waiting = scratch.stamp[0], scratch.waiting
-    below[root] = scratch.below_both[root] = stamp
-    waiting[0] = root
-    n_waiting = 1
-    while n_waiting > 0:
-        n_waiting -= 1
-        u = waiting[n_waiting]
-        for i in range(scratch.child_start[u], scratch.child_start[u + 1]):
-            child = scratch.children[i]
-            if child not in (first, second) and below[child] != stamp:
-                below[child] = scratch.below_both[child] = stamp
-                waiting[n_waiting] = child
-                n_waiting += 1
+def reverse_edges(view, state, scratch, block, full_share, power, is_cold, trace, rng):
+    """Draw a DAG, reverse edges of it, return to partitions.
+
+    Each reversal draws from all sets with the probability ``full_share``, otherwise from inside
+    sets only. Returns how many were tried and accepted.
+    """
+    if power < LEAST_BLOCK_POWER:
+        return 0, 0
+    dag, listed = scratch.block.dag, scratch.block.listed
+    begin_block(view, state, scratch.block, rng)
+    n_tries = block if is_cold else min(block, HOT_BLOCK)
+    n_accepted = 0
+    for _ in range(n_tries):
+        table = view if rng.random() < full_share else scratch.inside
+        if reverse_edge(table, dag, listed, rng):
+            n_accepted += 1
+            if is_cold:
+                remember_best(trace, dag)
+    if n_accepted > 0:
+        end_block(view, state, scratch.block, power, is_cold, rng)
+    return n_tries, n_accepted
+
+
+@kernel
+def take_reversals(move, view, state, scratch, plan, power, is_cold, trace, rng):
+    """One step: a block of reversals."""
+    view, state, scratch, trace = (
+        borrowed(view),
+        borrowed(state),
+        borrowed(scratch),
+        borrowed(trace),
+    )
+    return reverse_edges(
+        view, state, scratch, plan.block, plan.full_reversals, power, is_cold, trace, rng
+    )
+
+
+REVERSALS = Step("rev", take_reversals, make_reversals)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.errors import require
+from outpoint.kernels import lend
 from outpoint.mcmc import mixes
 from outpoint.mcmc.chain import Chain
 from outpoint.mcmc.order_chain import make_order_chain, run_order_chain, score_order
@@ -28,6 +29,7 @@ class OrderChain(Chain):
         n = len(view.candidates)
         self._moves = mixes.cumulative(mixes.paper_order_mix(n), still=mixes.STILL_SHARE)
         self._state = make_order_chain(partition_of(view, start).order, most_parents(view))
+        self._lent_state = lend(self._state)
         score_order(view, self._state)
 
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
@@ -45,12 +47,12 @@ class OrderChain(Chain):
 
     def _run(self, first_step: int, n_steps: int, recording: bool) -> None:
         run_order_chain(
-            self._view,
-            self._state,
+            self._lent_view,
+            self._lent_state,
             self._moves,
             self.thin,
             self._edge_thin,
-            self.trace,
+            self._lent_trace,
             first_step,
             n_steps,
             recording,

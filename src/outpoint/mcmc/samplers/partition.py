@@ -6,16 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.kernels import kernel
+from outpoint.kernels import kernel, lend
 from outpoint.mcmc import mixes
 from outpoint.mcmc.chain import SWEEP, Chain, flatten
 from outpoint.mcmc.dag import make_dag, set_dag
 from outpoint.mcmc.partition import PartitionState, dag_to_partition, make_partition
-from outpoint.mcmc.partition_chain import Plan, make_workspace, run_partition_chain
+from outpoint.mcmc.partition_chain import Plan, run_partition_chain
 from outpoint.mcmc.replicas import make_ladder, make_replicas
 from outpoint.mcmc.restoring import check_ladder, check_replicas
 from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.settings import Settings
+from outpoint.mcmc.steps import compile_steps
 from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView, empty_scores, most_parents
 
@@ -52,7 +53,8 @@ class PartitionChain(Chain):
         self._hottest = 1.0
         self._rungs = make_ladder(np.ones(1))
         self._replicas = make_replicas(1, partition_of(view, start))
-        self._work = make_workspace(view)
+        self._steps: Any = None
+        self._drawn = lend(make_dag(len(start), most_parents(view)))
 
     def _mix(self, view: TableView, moves: Any, rev: float) -> NDArray[np.float64]:
         if moves is None or isinstance(moves, str):
@@ -76,13 +78,20 @@ class PartitionChain(Chain):
         check_ladder(self._rungs, self._hottest)
 
     def _run(self, first_step: int, n_steps: int, recording: bool) -> None:
+        plan = self._kernel_plan()
+        if self._steps is None:
+            steps, self._scratch = compile_steps(
+                self._view, self._replicas, self._rungs, plan, self.trace, self._rng
+            )
+            self._steps = lend(steps)
         run_partition_chain(
-            self._view,
+            self._lent_view,
             self._replicas,
             self._rungs,
-            self._work,
-            self._kernel_plan(),
-            self.trace,
+            self._steps,
+            self._drawn,
+            plan,
+            self._lent_trace,
             first_step,
             n_steps,
             recording,

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.errors import require
+from outpoint.kernels import lend
 from outpoint.mcmc import mixes
 from outpoint.mcmc.chain import Chain
 from outpoint.mcmc.dag import total_score
@@ -38,6 +39,7 @@ class StructureChain(Chain):
         self._rev = rev
         self._limits = (settings.max_parents, settings.edge_reversals)
         self._state = make_structure_chain(len(view.candidates), most_parents(view))
+        self._lent_state = lend(self._state)
         start_structure_chain(view, self._state, start, *self._limits)
 
     def _state_arrays(self) -> dict[str, NDArray[Any]]:
@@ -51,13 +53,13 @@ class StructureChain(Chain):
 
     def _run(self, first_step: int, n_steps: int, recording: bool) -> None:
         run_structure_chain(
-            self._view,
-            self._state,
+            self._lent_view,
+            self._lent_state,
             self._rev,
             *self._limits,
             self.thin,
             self._edge_thin,
-            self.trace,
+            self._lent_trace,
             first_step,
             n_steps,
             recording,
