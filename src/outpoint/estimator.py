@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from outpoint.augmentation import INTEGRATING
 from outpoint.data import Data, Dataset, Entry
 from outpoint.data.cells import DecimalMark
 from outpoint.data.reading import Names, Treatment
@@ -143,7 +144,7 @@ class OutpointLearner:
         options["score"] = options.pop("local_score")
         asked = Options.read(FIT, options)
         _refuse_unusable(X, asked.allow_degenerate)
-        data = read(X, asked)
+        data = read(X, asked, keeps_holes=asked.method in INTEGRATING)
         not_reading = [one for one in options_of(LEARN) if one.role != Role.READING]
         posterior = learn(data, **asked.chosen(not_reading))
         threshold = asked.threshold

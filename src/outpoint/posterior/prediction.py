@@ -13,13 +13,21 @@ from outpoint.data import Dataset
 from outpoint.data.textfile import read_table
 from outpoint.data.wording import enumerate_names, suggest
 from outpoint.errors import DataError, OptionError
-from outpoint.models import NEEDS_MODEL, AveragedModel, Coding, NetworkModel
+from outpoint.models import (
+    NEEDS_MODEL,
+    Averaged,
+    AveragedModel,
+    Coding,
+    MixedModel,
+    NetworkModel,
+)
 from outpoint.models.averaging import Predicted
 from outpoint.models.network import Setting, to_frame
 from outpoint.models.regression import Regression
 from outpoint.models.tables import Table
 from outpoint.posterior.draws import WeightedGraphs
 from outpoint.posterior.effects import spread_evenly
+from outpoint.posterior.what_if import Component
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,9 +52,15 @@ def require_model(model: NetworkModel | None) -> NetworkModel:
     return model
 
 
-def average(model: NetworkModel | None, graphs: WeightedGraphs, seed: int) -> AveragedModel:
-    """The model with the distinct DAGs among the draws."""
-    found = require_model(model)
+def average(components: Sequence[Component] | None, seed: int) -> Averaged:
+    """The model with the distinct DAGs among the draws, or several of them."""
+    if components is None:
+        raise OptionError(NEEDS_MODEL)
+    parts = [_average(*own, seed) for own in components]
+    return parts[0] if len(parts) == 1 else MixedModel.of(parts)
+
+
+def _average(found: NetworkModel, graphs: WeightedGraphs, seed: int) -> AveragedModel:
     if len(graphs) <= MOST_DAGS:
         numbers, weights = np.arange(len(graphs)), graphs.weights
     else:
@@ -130,7 +144,7 @@ def _cell(coding: Coding, v: int, cell: Any, row: int) -> float:
 
 
 def predict(
-    averaged: AveragedModel, new: Any, target: str, quantiles: Sequence[float] = QUANTILES
+    averaged: Averaged, new: Any, target: str, quantiles: Sequence[float] = QUANTILES
 ) -> pd.DataFrame:
     """The table of :meth:`Posterior.predict`."""
     import pandas as pd
@@ -178,7 +192,7 @@ def mixture_quantiles(found: Predicted, quantiles: list[float]) -> Floats:
     return out
 
 
-def log_predictive(averaged: AveragedModel, new: Any) -> pd.Series[float]:
+def log_predictive(averaged: Averaged, new: Any) -> pd.Series[float]:
     """The series of :meth:`Posterior.log_predictive`."""
     import pandas as pd
 
@@ -192,7 +206,7 @@ def log_predictive(averaged: AveragedModel, new: Any) -> pd.Series[float]:
 
 
 def sample(
-    averaged: AveragedModel, n_rows: int, do: Setting | None, rng: np.random.Generator
+    averaged: Averaged, n_rows: int, do: Setting | None, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Rows of networks, each with a DAG and parameters drawn for it."""
     model = averaged.model
@@ -200,13 +214,12 @@ def sample(
         raise OptionError(
             "rows of a time series depend on those before: they cannot be simulated one by one."
         )
-    numbers = rng.choice(len(averaged.dags), size=n_rows, p=averaged.weights)
     do = do or {}
     fixed = {name: np.atleast_1d(np.asarray(value, dtype=object)) for name, value in do.items()}
     rows = []
-    for row, number in enumerate(numbers):
+    for row, (drawn, dag) in enumerate(averaged.choose(n_rows, rng)):
         own = {name: value[row % len(value)] for name, value in fixed.items()}
-        rows.append(model.sample_parameters(averaged.dags[number], rng).simulate(1, rng, own))
+        rows.append(drawn.sample_parameters(dag, rng).simulate(1, rng, own))
     values = np.concatenate(rows) if rows else np.zeros((0, len(model.names)))
     return to_frame(model.coding, values)
 
@@ -216,6 +229,29 @@ def parameters(model: NetworkModel | None, dag: Dag) -> dict[str, pd.DataFrame]:
     found = require_model(model)
     families = zip(found.names, found.families(dag), strict=True)
     return {name: _table_of(found, family) for name, family in families if family}
+
+
+def average_parameters(models: Sequence[NetworkModel], dag: Dag) -> dict[str, pd.DataFrame]:
+    """The same averaged over models of tables that were completed differently.
+
+    Variances add up: that within tables and that of the means between them. Limits are as many
+    standard deviations from the mean as they are within a table.
+    """
+    import pandas as pd
+
+    found = [parameters(model, dag) for model in models]
+    averaged = {}
+    for name, first in found[0].items():
+        every = [one[name] for one in found]
+        if "sd" not in first.columns or "term" not in first.columns:
+            averaged[name] = sum(every[1:], start=first) / len(every)
+            continue
+        means, sds, upper = (np.stack([one[c] for one in every]) for c in ("mean", "sd", "upper"))
+        mean, sd = means.mean(axis=0), np.sqrt((sds**2).mean(axis=0) + means.var(axis=0))
+        reach = sd * ((upper - means) / sds).mean(axis=0)
+        changed = {"mean": mean, "sd": sd, "lower": mean - reach, "upper": mean + reach}
+        averaged[name] = pd.DataFrame({**first, **changed})
+    return averaged
 
 
 def _table_of(model: NetworkModel, family: Sequence[Regression | Table]) -> pd.DataFrame:
