@@ -72,8 +72,6 @@ class IgnoredOptionWarning(UserWarning):
 def _learn(data: Data, asked: Options) -> Posterior:
     """Hold what a run needs, its directory, threads, signals and progress, while it is made."""
     _refuse_together(asked)
-    if asked.method == "exact":
-        _warn_of_ignored(asked)
     run = None if asked.out is None else RunDirectory(asked.out)
     with ExitStack() as stack:
         stack.enter_context(limited_threads(asked.threads))
@@ -103,6 +101,8 @@ def _make_run(
         asked = saved.adopt(asked, dataset)
     if not dataset.is_complete:
         return _integrate(dataset, asked, saved, run, report, clock)
+    if asked.method == "exact":
+        _warn_of_ignored(asked)
     model = prepare(dataset, asked)
     split = find_split(model.scorer, model.prior)
     method = _chosen_method(asked, split)
@@ -206,7 +206,7 @@ def _warn_of_ignored(asked: Options) -> None:
     ignored = [one.name for one in options_of(LEARN) if one.is_of_sampling]
     ignored = [name for name in ignored if asked.is_given(name)]
     if ignored:
-        warnings.warn(describe_ignored(ignored), IgnoredOptionWarning, stacklevel=4)
+        warnings.warn(describe_ignored(ignored), IgnoredOptionWarning, stacklevel=5)
 
 
 def describe_ignored(names: Sequence[str]) -> str:

@@ -138,7 +138,7 @@ class _Door:
         asked = self.asked.get(column.name)
         present = column.take(~column.missing)
         if not present.values.size and self.reading.missing == "augment":
-            return ColumnProblem("sparse", column.name, "all of them")
+            return ColumnProblem("empty", column.name)
         if asked == "ordinal":
             return order_levels(column, self.reading.orders[column.name])
         if asked == "continuous":

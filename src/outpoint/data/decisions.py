@@ -24,6 +24,7 @@ _WHY: dict[ProblemKind, tuple[str, str]] = {
     "text": ("has words among its numbers", "have words among their numbers"),
     "infinite": ("has infinite values", "have infinite values"),
     "type": ("holds neither numbers nor categories", "hold neither numbers nor categories"),
+    "empty": ("has no values", "have no values"),
     "sparse": ("lacks too many values", "lack too many values"),
     "constant": ("is constant", "are constant"),
 }
@@ -67,7 +68,7 @@ def _describe(kind: ProblemKind, problems: Sequence[ColumnProblem]) -> str:
 
 def _ways_to_keep(kind: ProblemKind, problems: Sequence[ColumnProblem]) -> list[str]:
     """Options by which columns stay: numbers as numbers, texts as categories."""
-    if kind in ("infinite", "type"):
+    if kind in ("infinite", "type", "empty"):
         return []
     if kind == "constant":
         return [option("allow_degenerate", True)]

@@ -53,7 +53,7 @@ NEGLIGIBLE = 1e-13
 N_NETWORKS = 1000
 """Draws of DAGs where parameters are drawn, or cells simulated."""
 
-LEAST_NETWORKS = 50
+LEAST_NETWORKS = 16
 """So many for each of several models."""
 
 
