@@ -10,6 +10,7 @@ import pytest
 import outpoint as op
 from outpoint.posterior import Posterior, load
 from outpoint.posterior.augmented import AugmentedPosterior
+from outpoint.report.holes import describe_missing
 from tests.figures import leave_out_reports
 
 SHORT: dict[str, Any] = {"seed": 1, "warmup": 5, "steps": 40, "chains": 2, "threads": 1}
@@ -133,6 +134,18 @@ def test_shares(found: tuple[pd.DataFrame, AugmentedPosterior]) -> None:
     assert ((shares >= 0) & (shares <= 1)).all()
     assert shares.max() > 0.001
     assert (np.diag(shares) == 0).all()
+
+
+def test_the_report_has_a_section(found: tuple[pd.DataFrame, AugmentedPosterior]) -> None:
+    table, post = found
+    section = describe_missing(post)
+    assert section is not None
+    numbers = {name: int(number) for name, number, _ in section.columns}
+    assert numbers == {name: n for name, n in table.isna().sum().items() if n}
+    rows = {names: int(number) for names, number in section.patterns}
+    assert rows["none"] == len(table.dropna())
+    assert all(share.endswith("%") for _, _, share in section.edges)
+    assert describe_missing(op.learn(table.dropna(), post.info.score)) is None
 
 
 def test_a_level_that_is_only_declared_can_be_drawn() -> None:

@@ -131,6 +131,11 @@ class AugmentedPosterior(SampledPosterior):
     def _on_exact(self) -> str:
         return ""
 
+    @property
+    def on_candidates(self) -> None:
+        """Nothing: there are no sets outside the candidates."""
+        return None
+
     def _on_candidates(self) -> str:
         """What the verdict says about edges that were not admitted."""
         if not self.parent_sets.are_narrow:
