@@ -65,6 +65,9 @@ MOST_TABLES = 4000
 
 WARMUP_TABLES = 50
 
+WARMUP_SHARE = 0.25
+"""Where time is limited, warming up may take this share of what is left when it begins."""
+
 GROWTH = 1.5
 """How much longer chains become from one comparison to the next."""
 
@@ -92,6 +95,9 @@ FIRST_SWEEPS = 10
 FIRST_EFFORT, FIRST_PILOTS = 0.25, 1.0
 """Completed tables that suggest candidates: how many, how often each is drawn anew given the best
 DAG so far, in how many sweeps, and how much is searched and tried on each."""
+
+CHOOSING_SHARE = 0.3
+"""Share of a given time after which no further table is asked for candidates."""
 
 
 def prepare_completed(dataset: Dataset, asked: Options) -> Model:
@@ -168,11 +174,15 @@ class Budget:
 
 
 class Beginning(NamedTuple):
-    """Where chains begin: candidates, and the DAG and table of each; none if tables are solved."""
+    """Where chains begin: candidates, and the DAG and table of each; none if tables are solved.
+
+    ``n_tables`` is the number of tables that have suggested the candidates.
+    """
 
     candidates: NDArray[np.int32]
     dags: list[Booleans]
     tables: list[Floats]
+    n_tables: int
 
 
 def augment(
@@ -221,7 +231,9 @@ def augment(
     if not min(chain.n_steps for chain in chains):
         raise KeyboardInterrupt
     records = make_records(chains, sets)
-    taken: dict[str, float] = {"steps": records[0].n_steps, "warmup": budget.n_warmup}
+    taken: dict[str, float] = {"steps": records[0].n_steps, "warmup": chains[0].n_warmup}
+    if 0 < begin.n_tables < FIRST_TABLES:
+        taken["pilots"] = float(begin.n_tables)
     return AugmentedPosterior(
         make_info(taken if is_complete else {}),
         model.data.names,
@@ -244,13 +256,14 @@ def _begin(
     """Where chains begin, and what they do with a table; taken from a run that is continued."""
     n = model.data.n_nodes
     if asked.method == EXACT_TABLES:
-        return Beginning(everyone_else(n), [], []), ExactTables(model, split)
+        return Beginning(everyone_else(n), [], [], 0), ExactTables(model, split)
     if (
         run is not None
         and asked.resume
         and all(run.chain(index).exists() for index in range(asked.chains))
     ):
-        begin = Beginning(saved_arrays(run)[CANDIDATES].copy(), [], [])
+        saved = saved_arrays(run)
+        begin = Beginning(saved[CANDIDATES].copy(), [], [], int(saved[EFFORT][1]))
     else:
         begin = _suggest(model, asked, cells, report, clock)
     has_holes: Booleans = np.asarray(cells.missing.any(axis=0))
@@ -273,10 +286,13 @@ def _suggest(
     number = None if asked.candidates else min(n - 1, asked.n_candidates or USUAL_CANDIDATES)
     votes, dags, tables = np.zeros((n, n)), [], []
     rng = np.random.default_rng(named_seed(asked.known_seed, "first tables"))
-    for table in range(FIRST_TABLES):
+    most = FIRST_TABLES if asked.pilots is None else max(1, min(FIRST_TABLES, int(asked.pilots)))
+    for table in range(most):
+        if table and clock.seconds > CHOOSING_SHARE * (clock.seconds + clock.left()):
+            break
         values = cells.start(rng)
         for turn in range(FIRST_ROUNDS):
-            done = (FIRST_ROUNDS * table + turn) / (FIRST_ROUNDS * FIRST_TABLES)
+            done = (FIRST_ROUNDS * table + turn) / (FIRST_ROUNDS * most)
             report(Progress("choosing candidate parents on completed tables", done))
             problem = replace(model, scorer=cells.scorer(values)).problem
             pace = Pace(clock, FIRST_EFFORT, FIRST_PILOTS)
@@ -297,7 +313,7 @@ def _suggest(
     is_candidate = np.zeros((n, n), dtype=np.bool_)
     is_candidate[chosen, np.arange(n)[:, None]] = True
     fitted = [_fitted(dag & is_candidate, model) for dag in dags]
-    return Beginning(chosen, fitted, tables)
+    return Beginning(chosen, fitted, tables, len(tables))
 
 
 def _fitted(dag: Booleans, model: Model) -> Booleans:
@@ -334,7 +350,7 @@ def _open(
         CANDIDATES: begin.candidates,
         HOTTEST: np.zeros(1),
         STARTS: none[:0],
-        EFFORT: np.ones(2),
+        EFFORT: np.array([1.0, max(1.0, begin.n_tables)]),
     }
     stopping = asked.chosen(options_of(LEARN, Role.STOP))
     request = asked.record(Role.POSTERIOR, Role.DRAWS, Role.PACE)
@@ -389,14 +405,17 @@ def _drive(
     checkpoint_seconds: float,
 ) -> bool:
     """Advance all chains together until they are done; false if somebody has interrupted that."""
-    piece = 1
-    is_complete = True
+    piece, is_complete = 1, True
+    end_of_warmup = clock.seconds + WARMUP_SHARE * clock.left()
     with thread_pool(n_workers) as pool:
         try:
             while True:
                 behind = [chain.step for chain in chains]
                 done = min(chain.n_steps for chain in chains)
                 if max(behind) == min(behind):
+                    if not done and clock.seconds > end_of_warmup:
+                        for chain in chains:
+                            chain.n_warmup = min(chain.n_warmup, chain.step)
                     if budget.is_check(done) and has_converged():
                         break
                     if budget.most is not None and done >= budget.most:
@@ -407,7 +426,7 @@ def _drive(
                 if end == min(behind):
                     ends = [budget.next_check(done) if budget.until_converged else inf]
                     ends.append(inf if budget.most is None else budget.most)
-                    end = int(min(end + piece, budget.n_warmup + min(ends)))
+                    end = int(min(end + piece, chains[0].n_warmup + min(ends)))
                 begun = perf_counter()
                 futures = [pool.submit(chain.advance, end - chain.step) for chain in chains]
                 for future in futures:
@@ -425,7 +444,7 @@ def _drive(
 def _progress(chains: Sequence[AugmentedChain], budget: Budget, clock: Clock) -> Progress:
     check = budget.next_check(chains[0].n_steps)
     end = budget.most if not budget.until_converged else min(check, budget.most or check)
-    fraction = chains[0].step / (budget.n_warmup + (end or check))
+    fraction = chains[0].step / (chains[0].n_warmup + (end or check))
     if clock.is_limited:
         fraction = max(fraction if end else 0.0, clock.seconds / (clock.seconds + clock.left()))
     statuses = tuple(

@@ -71,7 +71,7 @@ class AugmentedChain:
         self._cells = cells
         self._engine = engine
         self._rng = np.random.default_rng(seed)
-        self._n_warmup = n_warmup
+        self.n_warmup = n_warmup
         self._values = cells.start(self._rng) if values is None else values
         self._dag: Booleans = np.zeros((n, n), dtype=np.bool_) if dag is None else dag
         self._spacing = 1
@@ -105,7 +105,7 @@ class AugmentedChain:
         solved = self._engine.solve(scorer, self._dag, int(self._rng.integers(2**63)))
         if self.first is None:
             self.first = solved.dags[0]
-        if self.step >= self._n_warmup:
+        if self.step >= self.n_warmup:
             self._record(solved)
         self._dag = solved.dags[-1]
         for _ in range(SWEEPS):
@@ -134,7 +134,7 @@ class AugmentedChain:
         cells = self._values[self._cells.missing]
         first = np.zeros((0, n, n), dtype=np.bool_) if self.first is None else self.first[None]
         return {
-            "counters": np.array([self.step, self._spacing]),
+            "counters": np.array([self.step, self._spacing, self.n_warmup]),
             "generator": np.frombuffer(generator, dtype=np.uint8).copy(),
             "cells": cells,
             "dag": self._dag,
@@ -160,8 +160,9 @@ class AugmentedChain:
             require(own.dtype.kind != "f" or bool(np.isfinite(given).all()), f"{name} is no number")
         for name in ("counters", "cells", "dag", "ancestors"):
             require(snapshot[name].shape == before[name].shape, f"{name} has another size")
-        self.step, self._spacing = snapshot["counters"].tolist()
-        n_recorded = max(0, self.step - self._n_warmup)
+        self.step, self._spacing, self.n_warmup = snapshot["counters"].tolist()
+        require(min(self.step, self.n_warmup) >= 0 and self._spacing >= 1, "its counters are none")
+        n_recorded = max(0, self.step - self.n_warmup)
         n = len(self._dag)
         n_draws = snapshot["dags"].shape[1]
         shapes = {
@@ -171,7 +172,7 @@ class AugmentedChain:
             "log_scores": (n_recorded, n_draws),
             "best": (n_recorded, before["best"].shape[1]),
             "best_log_scores": (n_recorded,),
-            "tables": (-(-n_recorded // max(1, self._spacing)), before["tables"].shape[1]),
+            "tables": (-(-n_recorded // self._spacing), before["tables"].shape[1]),
         }
         for name, shape in shapes.items():
             require(snapshot[name].shape == shape, f"{name} has another size")
