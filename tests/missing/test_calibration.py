@@ -91,7 +91,7 @@ def is_calibrated(gaps: np.ndarray) -> bool:
 @pytest.mark.long
 @pytest.mark.parametrize("name", SCORES)
 def test_probabilities_are_those_of_the_prior(name: str) -> None:
-    assert is_calibrated(edge_gaps(name, n_warmup=25, n_tables=25))
+    assert is_calibrated(edge_gaps(name, n_warmup=15, n_tables=5))
 
 
 @pytest.mark.long
