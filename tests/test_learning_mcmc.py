@@ -360,7 +360,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "negative": ({"moves": {"node_gibbs": 1, "rev": -1}}, "negative"),
     "swaps only": ({"moves": {"swap_any": 1, "swap_adjacent": 1}}, "cannot get everywhere"),
     "rev only": ({"moves": {"rev": 1}}, "cannot get everywhere"),
-    "list": ({"moves": ["rev"]}, "dict of weights"),
+    "list": ({"moves": ["rev"]}, "dictionary of weights by move"),
     "order": ({"method": "order", "moves": {"split_join": 1}}, "not to method 'order'"),
     "structure": ({"method": "structure", "moves": "paper"}, "not to method 'structure'"),
     "structure+rev": ({"method": "structure+rev", "moves": {}}, "not to method 'structure+rev'"),
@@ -398,7 +398,7 @@ def test_steps_of_numpy_are_a_number() -> None:
 
 
 def test_moves_given_as_an_array_are_refused() -> None:
-    with pytest.raises(op.OptionError, match="dict of weights"):
+    with pytest.raises(op.OptionError, match="dictionary of weights by move"):
         op.learn(GAUSSIAN, method="mcmc", steps=9, moves=np.ones(2))
 
 

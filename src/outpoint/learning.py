@@ -25,7 +25,7 @@ from outpoint.data.wording import enumerate_items
 from outpoint.errors import CheckpointError, OptionError
 from outpoint.exact import is_quick, log_sum_of_dags, require_feasible, require_in_time, solve
 from outpoint.mcmc import SAMPLERS, Moves, check_method
-from outpoint.model import Model, Problem, prepare, read
+from outpoint.model import MOST_TOGETHER, Model, Problem, prepare, read, require_fitting
 from outpoint.models import NetworkModel
 from outpoint.naming import named, option
 from outpoint.narrowing import Narrowed, narrow
@@ -168,6 +168,7 @@ def _integrate(
     if method == EXACT_TABLES:
         model = limit_parents(model, split, asked.max_parents)
     else:
+        require_fitting(dataset.n_nodes, MOST_TOGETHER)
         model = limit_sampled(model, asked)
     asked = replace(
         asked, method=method, seed=checked_seed(asked.seed), max_parents=model.max_parents
@@ -261,7 +262,7 @@ def _solve(
     if len(split.parts) > 1:
         data, scorer, prior = model.data, model.scorer, model.prior
         return solve_parts(data.names, scorer, prior, split, model.max_parents, pool, tell)
-    table = model.tabulate(model.data.n_nodes - 1, pool)
+    table = model.problem.tabulate(model.data.n_nodes - 1, pool)
     tell(0.0)
     log_prior_sum = log_sum_by_size(table, model.prior)
     if log_prior_sum is None:
@@ -287,6 +288,7 @@ def _sample(
         facts |= {"sampled variables": list(problem.names)}
         digest = None if digest is None else f"{digest} {len(problem.names)}"
         asked = replace(asked, max_parents=problem.max_parents)
+    require_fitting(problem.n_nodes, MOST_TOGETHER)
     gaussian = GaussianModel.from_scorer(model.scorer, names)
     with workers(asked) as pool:
         narrowed = _narrow(problem, digest, asked, run, pool, report, clock)

@@ -15,17 +15,22 @@ from outpoint.data.reading import Names, Treatment
 from outpoint.errors import OptionError
 from outpoint.exact import find_optima, is_best_quick, require_best_feasible
 from outpoint.graphs import Cpdag, Dag
-from outpoint.model import Model, prepare, read
+from outpoint.model import MOST_TOGETHER, Model, prepare, read, require_fitting
 from outpoint.naming import named
 from outpoint.options import Options, carried_out_by
 from outpoint.parts import (
+    Beside,
     Split,
     can_be_scored,
+    describe_parts,
     find_parts_optima,
     find_split,
+    limit_beside,
     limit_parents,
     require_scorable,
+    separate_parts,
 )
+from outpoint.parts.best import complete_best
 from outpoint.posterior.info import RunInfo, make_info
 from outpoint.processors import limited_threads
 from outpoint.progress import FractionCallback, Progress, ProgressCallback
@@ -62,7 +67,9 @@ class MapResult:
 
     ``optima`` holds one DAG of each class of equivalent DAGs that was met with this score, ``dag``
     first; if there is more than one, data and prior do not decide between them. ``info`` is the
-    record of the data, the model and the search, as posteriors have it.
+    record of the data, the model and the search, as posteriors have it. Where only some parts of
+    the problem were searched and others solved exactly, ``searched_sizes`` and ``exact_sizes`` are
+    their numbers of variables, and the bound is about the searched ones.
     """
 
     dag: Dag
@@ -79,6 +86,8 @@ class MapResult:
     n_steps: int | None
     n_candidates: int
     info: RunInfo
+    exact_sizes: tuple[int, ...] = ()
+    searched_sizes: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         """The score, how it was found, and the DAG."""
@@ -129,6 +138,11 @@ class MapResult:
             )
         else:
             text = f"{self.hits} of {self.runs} runs found it; {self._bound_in_words()}."
+        if self.searched_sizes:
+            text = (
+                f"{describe_parts(self.exact_sizes)} solved by dynamic programming, "
+                f"{describe_parts(self.searched_sizes)} searched. Of the searched: {text}"
+            )
         if len(self.optima) > 1:
             kind = "equivalent" if self.info.targets else "Markov equivalent"
             text += f" {len(self.optima)} DAGs that are not {kind} were met with this score."
@@ -162,6 +176,7 @@ class _Found(NamedTuple):
 
     adjacencies: list[Booleans]
     log_scores: Floats
+    beside: Beside | None = None
 
 
 def _find_map(data: Data, asked: Options) -> MapResult:
@@ -174,11 +189,17 @@ def _find(data: Data, asked: Options, report: ProgressCallback) -> MapResult:
     started = time.perf_counter()
     # candidates do not limit the parents here
     model = prepare(read(data, asked), replace(asked, n_candidates=None))
-    n_nodes = model.data.n_nodes
     split = find_split(model.scorer, model.prior)
     method = _chosen_method(asked, split)
+    beside = None
     if method == "exact":
         model = limit_parents(model, split, asked.max_parents)
+    elif method == "search" and (limited := limit_beside(model, split, asked)) is not None:
+        model, beside = limited, separate_parts(limited, split, best=True)
+    problem = model.problem if beside is None else beside.problem(model.data.names)
+    n_nodes = problem.n_nodes
+    if method != "exact":
+        require_fitting(n_nodes, MOST_TOGETHER)
     _refuse_foreign(method, asked)
     runs, steps = asked.runs, asked.steps
     asked = replace(asked, method=method, seed=checked_seed(asked.seed))
@@ -187,7 +208,7 @@ def _find(data: Data, asked: Options, report: ProgressCallback) -> MapResult:
     report(Progress("scoring parent sets", 0.0))
     table = None
     if method != "exact" or len(split.parts) == 1:
-        table = model.tabulate(
+        table = problem.tabulate(
             n_nodes - 1 if method == "exact" else asked.n_candidates,
             only_winners=method == "search",
         )
@@ -197,13 +218,15 @@ def _find(data: Data, asked: Options, report: ProgressCallback) -> MapResult:
         if table is None
         else _search(
             table,
-            model.prior.required,
+            problem.prior.required,
             asked,
             n_runs=n_runs,
             n_steps=n_steps,
             progress=lambda fraction: report(Progress("searching", fraction)),
         )
     )
+    if beside is not None:
+        found = _with_exact_parts(model, beside, found, asked.known_seed)
     return _conclude(
         model,
         table,
@@ -309,6 +332,15 @@ def _find_by_parts(model: Model, split: Split, seed: int) -> _Found:
     return _Found(optima, np.full(len(optima), log_score))
 
 
+def _with_exact_parts(model: Model, beside: Beside, found: _Found, seed: int) -> _Found:
+    """What was found on the searched parts, with the best of all others."""
+    rng = np.random.default_rng(seed)
+    own = (model.scorer, model.prior, beside.exact, model.max_parents)
+    (first, *_), log_score = find_parts_optima(*own, rng, 0)
+    dags, log_scores = complete_best(beside.folded, np.array(found.adjacencies), first)
+    return _Found(dags, log_scores + log_score, beside)
+
+
 def _search(
     table: ScoreTable,
     required: Booleans,
@@ -358,7 +390,7 @@ def _conclude(
     info: RunInfo,
 ) -> MapResult:
     """Choose the best DAG, count its hits, and bound the probability of having missed a better."""
-    best = float(found.log_scores.max())
+    best, beside = float(found.log_scores.max()), found.beside
     if best == -np.inf:
         raise OptionError("no admissible DAG was found: the scores or constraints exclude them.")
     is_hit = found.log_scores >= best - tie_tolerance(best)
@@ -374,11 +406,17 @@ def _conclude(
     elif space == "partition":
         miss = bound_miss_probability(hits, n_runs)
     elif space == "order":
-        n_orders, is_exact = count_orders(optima[0], n_runs)
+        within = optima[0]
+        if beside is not None:
+            nodes = beside.folded.nodes
+            names = tuple(model.data.names[v] for v in nodes)
+            within = Dag(names, within.adjacency[np.ix_(nodes, nodes)])
+        n_orders, is_exact = count_orders(within, n_runs)
         miss = bound_miss_probability(hits, n_runs, n_orders)
     n_candidates = model.data.n_nodes - 1
-    if table is not None:
+    if table is not None and beside is None:
         best = sum(table.log_score(v, s) for v, s in enumerate(optima[0].parent_sets))
+    if table is not None:
         n_candidates = table.candidates.shape[1]
     return MapResult(
         dag=optima[0],
@@ -395,6 +433,8 @@ def _conclude(
         n_steps=n_steps,
         n_candidates=n_candidates,
         info=info,
+        exact_sizes=() if beside is None else beside.exact.sizes,
+        searched_sizes=() if beside is None else beside.sizes,
     )
 
 

@@ -12,6 +12,8 @@ import numpy as np
 from outpoint import __version__
 from outpoint.data import Data, Dataset
 from outpoint.data.loading import load
+from outpoint.errors import TooLargeError
+from outpoint.naming import named
 from outpoint.options import Options
 from outpoint.scores import (
     SCORES,
@@ -46,6 +48,13 @@ def read(data: Data, asked: Options, *, keep: bool = False, keeps_holes: bool = 
     return load(data, asked, keeps_holes=keeps_holes and has_model(asked.score))
 
 
+MOST_COLUMNS = 3000
+"""Most variables of a table: some matrices of all pairs take a few GB beyond."""
+
+MOST_TOGETHER = 1000
+"""Most variables that are sampled or searched together, which takes minutes."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """What is left of a model for those who choose candidates and sample: scores and a prior."""
@@ -59,6 +68,27 @@ class Problem:
     def n_nodes(self) -> int:
         """Number of nodes."""
         return len(self.names)
+
+    def tabulate(
+        self,
+        n_candidates: int | None,
+        pool: Executor | None = None,
+        *,
+        only_winners: bool = False,
+    ) -> ScoreTable:
+        """Score all families; None chooses the number of candidate parents by the size.
+
+        With ``only_winners`` sets that cannot be in a best DAG may be missing.
+        """
+        return build_table(
+            self.names,
+            self.scorer,
+            self.prior,
+            max_parents=self.max_parents,
+            n_candidates=n_candidates,
+            only_winners=only_winners,
+            pool=pool,
+        )
 
 
 @dataclass(frozen=True)
@@ -135,25 +165,19 @@ class Model:
         family = np.array([sorted(parents)], dtype=np.int16)
         return bool(np.isfinite(self.scorer.families(child, family)[0]))
 
-    def tabulate(
-        self,
-        n_candidates: int | None,
-        pool: Executor | None = None,
-        *,
-        only_winners: bool = False,
-    ) -> ScoreTable:
-        """Score all families; None chooses the number of candidate parents by the size.
 
-        With ``only_winners`` sets that cannot be in a best DAG may be missing.
-        """
-        return build_table(
-            self.data.names,
-            self.scorer,
-            self.prior,
-            max_parents=self.max_parents,
-            n_candidates=n_candidates,
-            only_winners=only_winners,
-            pool=pool,
+def require_fitting(n_nodes: int, most: int) -> None:
+    """Refuse more variables than can be worked on, before anything grows with their square."""
+    if n_nodes > most:
+        what = "searched or sampled together" if most == MOST_TOGETHER else "learned from"
+        ways = f"Choose them with {named('columns')}, or leave others out with {named('drop')}"
+        if most == MOST_TOGETHER:
+            ways += (
+                f"; or say which are only ever causes with {named('roots')}, or what comes first "
+                f"with {named('tiers')}, which makes smaller parts of them"
+            )
+        raise TooLargeError(
+            f"{n_nodes:,} variables are too many: at most {most:,} can be {what}. {ways}."
         )
 
 
@@ -171,6 +195,7 @@ def known_to(asked: Options) -> Knowledge:
 
 def prepare(dataset: Dataset, asked: Options) -> Model:
     """Bind the score to data that were read, combine prior and knowledge, refuse what is wrong."""
+    require_fitting(dataset.n_nodes, MOST_COLUMNS)
     chosen = resolve_score(asked.score, dataset)
     scorer = bind_score(chosen, dataset, allow_degenerate=asked.allow_degenerate)
     scorer = score_given(dataset, scorer)

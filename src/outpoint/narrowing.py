@@ -52,6 +52,9 @@ SEARCH_RUNS = 2
 """Annealing runs over orders."""
 
 QUICK_RUNS = 32
+TRIED_STEPS = 20_000
+"""Most steps of a search that are taken to see how long it takes."""
+
 QUICKER = 8
 """Runs that are so much shorter: they end near the best DAGs, but not all at the same. As many as
 the replicas of four chains begin with."""
@@ -336,7 +339,7 @@ def _search_steps(
     """Steps of an annealing run, fewer than usual if the time is short."""
     n_steps = default_steps(problem.n_nodes)
     required = problem.prior.required
-    n_tried = n_steps // QUICKER
+    n_tried = min(n_steps // QUICKER, TRIED_STEPS)
     runs = SEARCH_RUNS + (0 if table.is_complete else QUICK_RUNS / QUICKER)
 
     def try_part() -> float:

@@ -22,9 +22,11 @@ from outpoint.scores import (
     StructurePrior,
     bind_score,
     build_prior,
+    know_given,
     reading_for,
     resolve_prior,
     resolve_score,
+    score_given,
 )
 
 
@@ -40,8 +42,9 @@ def _log_score(data: Data, dag: Dag, asked: Options) -> float:
     prior = build_prior(
         dataset.names,
         structure_prior=resolve_prior(asked.structure_prior, chosen),
-        knowledge=known_to(asked),
+        knowledge=known_to(asked) | know_given(dataset),
     )
+    scorer = score_given(dataset, scorer)
     return log_score_of(scorer, prior, dag.reorder(dataset.names))
 
 

@@ -42,7 +42,7 @@ class Problem:
 
 
 def names_of(n: int) -> tuple[str, ...]:
-    return tuple("abcdefgh"[:n])
+    return tuple("abcdefghi"[:n])
 
 
 def gaussian(n: int = 5, *, seed: int = 1, max_parents: int | None = None, **prior) -> Problem:

@@ -59,7 +59,7 @@ class Completions:
             values = self.cells.data.values.copy()
             values[data.missing] = levels
             scorer = self.cells.scorer(values)
-            table = replace(self._model, scorer=scorer).tabulate(data.n_nodes - 1)
+            table = replace(self._model, scorer=scorer).problem.tabulate(data.n_nodes - 1)
             self._solved[values.tobytes()] = solve(table)
 
     def _weights(self) -> np.ndarray:
@@ -109,7 +109,7 @@ def integrate_gaussian(seed: int, n_points: int = 31) -> tuple[Dataset, np.ndarr
     log_weights, edges = [], []
     for (x, dx), (y, dy) in product(points, repeat=2):
         scaled[2, 1], scaled[4, 0] = x, y
-        found = solve(prepare(Dataset(data.names, scaled), asked).tabulate(2))
+        found = solve(prepare(Dataset(data.names, scaled), asked).problem.tabulate(2))
         log_weights.append(found.log_evidence + np.log(dx * dy))
         edges.append(found.edges)
     weights = np.exp(np.array(log_weights) - max(log_weights))

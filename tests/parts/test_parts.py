@@ -1,15 +1,16 @@
 """Exact by parts against the sum over all DAGs at once, for every kind of knowledge."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
 import outpoint as op
 from outpoint.exact.best import log_scores_of
-from outpoint.parts import find_split, solve_parts
+from outpoint.parts import Split, find_split, solve_parts
 from outpoint.parts import part as part_module
-from outpoint.parts.families import NodeFamilies
-from outpoint.parts.solution import PartsSolution
+from outpoint.parts.families import NodeFamilies, score_node
 from outpoint.parts.split import describe_parts
 from tests.exact import problems
 
@@ -50,6 +51,12 @@ PROBLEMS = {
             max_parents=3,
         ),
         None,
+    ),
+    "nine variables": (
+        lambda: problems.gaussian(
+            9, tiers=[["a", "e", "i"], ["b", "f", "g"], ["c", "d", "h"]], max_parents=4
+        ),
+        [3, 3, 3],
     ),
     "wide spread": (lambda: problems.random_scores(6, tiers=TIERS, spread=3000.0), [2, 2, 2]),
 }
@@ -117,19 +124,39 @@ def test_a_score_that_excludes_edges_splits_as_well():
     assert max(deviations(found, problem.solve()).values()) < 1e-10
 
 
-def test_wrong_variants_are_noticed(monkeypatch):
-    """A part that is left out, and a fold without the limit on parents."""
-    problem = problems.random_scores(6, tiers=[["a", "b", "c"], ["d", "e", "f"]], max_parents=2)
-    exact = problem.solve()
-    whole = by_parts(problem)
-    first = PartsSolution.__new__(PartsSolution)
-    first.__dict__.update(whole.__dict__)
-    first.log_evidence = whole.parts[0].log_evidence
-    assert abs(first.log_evidence - exact.log_evidence) > 0.1
-    unlimited = problems.random_scores(6, tiers=[["a", "b", "c"], ["d", "e", "f"]])
-    wrong = by_parts(unlimited)
-    assert deviations(wrong, exact)["evidence"] > 1e-3
-    assert deviations(wrong, exact)["edges"] > 1e-3
+TWO_TIERS = {"tiers": [["a", "b", "c"], ["d", "e", "f"]], "max_parents": 2}
+
+
+@pytest.mark.parametrize("left_out", [0, 1])
+def test_a_part_that_is_left_out_is_noticed(left_out):
+    """In the evidence, in the edges into its nodes, and in the draws."""
+    problem = problems.random_scores(6, **TWO_TIERS)
+    exact, split = problem.solve(), find_split(problem.scorer, problem.prior)
+    kept = Split(split.possible, (split.parts[1 - left_out],))
+    own = (problem.scorer, problem.prior, kept, problem.max_parents)
+    wrong, _ = solve_parts(problem.names, *own)
+    assert abs(wrong.log_evidence - exact.log_evidence) > 0.1
+    drawn = wrong.draw(2000, seed=1)[0].mean(axis=0)
+    gone = split.parts[left_out]
+    for edges in (wrong.edges, drawn):
+        assert (edges[:, gone] == 0).all()
+        assert abs(edges - exact.edges)[:, gone].max() > 0.1
+    assert abs(wrong.edges - exact.edges)[:, kept.parts[0]].max() < 1e-10
+
+
+def test_a_fold_without_the_limit_on_parents_is_noticed(monkeypatch):
+    """Sets within the part keep the limit, and any earlier parents join them."""
+    problem = problems.random_scores(6, **TWO_TIERS)
+    exact, score = problem.solve(), score_node
+
+    def without_limit(child, part, possible, scorer, prior, max_parents, pool=None):
+        found = score(child, part, possible, scorer, prior, len(possible), pool)
+        too_large = np.bitwise_count(found.masks) > max_parents
+        return replace(found, scores=np.where(too_large, -np.inf, found.scores))
+
+    monkeypatch.setattr("outpoint.parts.solution.score_node", without_limit)
+    wrong = deviations(by_parts(problem), exact)
+    assert min(wrong["evidence"], wrong["edges"], wrong["parent sets"]) > 1e-3
 
 
 def test_a_fold_that_forgets_earlier_parents_is_noticed(monkeypatch):

@@ -200,8 +200,8 @@ def test_all_unknown_names_are_told() -> None:
         edge_prior={"edges": [("a", "q", 0.3)]},
     )
     message = (
-        "required edge names 'x' and 'y'; forbidden edge names 'z'; tiers names 'u'; "
-        "roots names 'v' and 'w'; edge prior names 'q', which are not columns of the data."
+        "a required edge names 'x' and 'y'; a forbidden edge names 'z'; a tier names 'u'; the list "
+        "of roots names 'v' and 'w'; the edge prior names 'q', which are not columns of the data."
     )
     with pytest.raises(op.OptionError) as caught:
         known.bind(NAMES)

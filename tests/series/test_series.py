@@ -231,3 +231,17 @@ def test_the_report_shows_the_times_side_by_side_and_rolled_up(learned, tmp_path
     names = {text.get_text() for text in ax.texts}
     assert {"a", "a[-1]", "c[-1]"} <= names
     assert {text.get_text() for text in op.plots.rolled_up(learned).texts} >= {"a", "b", "c"}
+
+
+def test_static_columns_do_not_change_within_a_simulated_series():
+    names = ["a", "a[-1]", "sex"]
+    dag = op.Dag.from_edges(names, [("a[-1]", "a"), ("sex", "a")])
+    frame = op.simulate_series(dag, 20, 1, n_subjects=3, static=["sex"])
+    assert (frame.groupby("subject")["sex"].nunique() == 1).all()
+    assert frame["sex"].nunique() == 3
+    for wrong, message in (["b"], "names 'b', which is no variable"), (["a"], "'a' is static and"):
+        with pytest.raises(OptionError, match=message):
+            op.simulate_series(dag, 20, 1, static=wrong)
+    clash = op.Dag.from_edges(["time", "time[-1]"], [("time[-1]", "time")])
+    with pytest.raises(OptionError, match="A variable is called 'time'"):
+        op.simulate_series(clash, 20, 1)

@@ -81,6 +81,15 @@ def _as_json(result: "MapResult") -> dict[str, Any]:
     }
 
 
+def _known_directions(result: "MapResult") -> set[tuple[str, str]]:
+    """The edges of the best DAG whose reverse is excluded beforehand."""
+    from outpoint.posterior.admissible import Admissible
+
+    dag = result.dag
+    excluded = Admissible(result.info, dag.names, None).excluded
+    return {(u, v) for u, v in dag.edges if excluded[dag.names.index(v), dag.names.index(u)]}
+
+
 def _print_result(result: "MapResult", data: "Dataset", chosen: object, out: Path | None) -> None:
     """Data, model, score, edges, verdict, file."""
     from outpoint.amounts import count_of
@@ -91,17 +100,20 @@ def _print_result(result: "MapResult", data: "Dataset", chosen: object, out: Pat
     console = make_console()
     how = f"{result.method} over {result.space}s" if result.space else result.method
     compelled = set(result.cpdag.directed)
+    directed = compelled | _known_directions(result)
     print_data(console, data, chosen)
     lines = {
         "Model": describe_model(result.info, data.n_nodes),
         "Method": f"{how}, {result.seconds:.2f} s",
         "Best DAG": f"log score {result.log_score:.4f}, {count_of(result.dag.n_edges, 'edge')}, "
-        f"{len(compelled)} of them with a direction that data can tell (->)",
+        f"{len(directed)} of them with a direction that data can tell (->)"
+        if directed == compelled
+        else f"{len(directed)} of them with a direction that data can tell or that is known (->)",
     }
     for label, line in lines.items():
         print_line(console, label, line)
     for parent, child in result.dag.edges[:N_EDGES_SHOWN]:
-        arrow = "->" if (parent, child) in compelled else "--"
+        arrow = "->" if (parent, child) in directed else "--"
         print_line(console, "", f"{printable(parent)} {arrow} {printable(child)}")
     if result.dag.n_edges > N_EDGES_SHOWN:
         more = result.dag.n_edges - N_EDGES_SHOWN

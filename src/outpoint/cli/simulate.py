@@ -10,6 +10,7 @@ from outpoint.errors import OptionError
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
 
     from outpoint.data import Dataset
     from outpoint.graphs import Dag
@@ -19,6 +20,7 @@ VALUES = "The values"
 INTERVENTIONS = "interventions"
 """The column that tells which variables were set in each row."""
 
+SERIES = "Series (GRAPH has nodes such as x[-1])"
 MOST_NUMBERS = 100_000_000
 
 
@@ -87,6 +89,22 @@ def simulate(
             rich_help_panel=VALUES,
         ),
     ] = None,
+    subjects: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            help="Independent series; --observations are the times of each.",
+            rich_help_panel=SERIES,
+        ),
+    ] = 1,
+    static: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Variables that do not change within a series.",
+            rich_help_panel=SERIES,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -109,10 +127,14 @@ def simulate(
 ) -> None:
     """Simulate data from a DAG, given or random.
 
+    A GRAPH in which a node x has its own past x[-1], as learned from a time series, gives series.
+
     Example: outpoint simulate --nodes 10 -n 200 --max-parents 3 --out data.csv --truth dag.dot
     """
     import numpy as np
 
+    from outpoint.amounts import count_of
+    from outpoint.data.simulate_series import lagged_nodes
     from outpoint.graphs import random_dag, read_dag
     from outpoint.whole_numbers import checked_seed
 
@@ -124,6 +146,7 @@ def simulate(
         raise OptionError(f"--kind is gaussian, categorical or mixed, not {kind!r}.")
     _check_files(out, truth)
     _check_edge_probability(edge_probability, law, is_random=graph is None)
+    fixed = [name for group in static or () for name in options.parse_group(group, "--static")]
     if graph is not None:
         dag = read_dag(graph)
     else:
@@ -136,10 +159,18 @@ def simulate(
             max_parents=max_parents,
             edge_probability=edge_probability,
         )
-    data = _draw_rows(dag, observations, experiments, rng, kind, coefficient, levels)
-    _write_files(data, dag, out, truth)
+    if lagged_nodes(dag):
+        _refuse_for_series(kind, experiments)
+        frame = _draw_series(dag, observations, subjects, fixed, rng, coefficient)
+        shape = f"{count_of(observations, 'time')} of {count_of(subjects, 'subject')}"
+    else:
+        _refuse_for_rows(dag, subjects, fixed)
+        data = _draw_rows(dag, observations, experiments, rng, kind, coefficient, levels)
+        frame = data.to_frame(INTERVENTIONS if any(data.interventions) else None)
+        shape = _describe(data, kind)
+    _write_files(frame, dag, out, truth)
     if out is not None and not quiet:
-        _tell_files(data, dag, kind, out, truth)
+        _tell_files(shape, dag, out, truth)
 
 
 def _draw_rows(
@@ -170,13 +201,43 @@ def _draw_rows(
     )
 
 
-def _write_files(data: "Dataset", dag: "Dag", out: Path | None, truth: Path | None) -> None:
+def _refuse_for_rows(dag: "Dag", subjects: int, static: list[str]) -> None:
+    from outpoint.data.slices import lagged_name
+
+    if subjects != 1 or static:
+        raise OptionError(
+            "--subjects and --static belong to series, and the graph has no node such as "
+            f"{lagged_name(dag.names[0], 1)!r}."
+        )
+
+
+def _refuse_for_series(kind: str, experiments: list[tuple[list[str], int]]) -> None:
+    if kind != "gaussian" or experiments:
+        raise OptionError("series are simulated as gaussian and without interventions.")
+
+
+def _draw_series(
+    dag: "Dag",
+    n_times: int,
+    n_subjects: int,
+    static: list[str],
+    rng: "np.random.Generator",
+    coefficient: float | None,
+) -> "pd.DataFrame":
+    """Series of a dynamic network, one below the other."""
+    from outpoint.data.simulate_series import simulate_series
+
+    _check_size(dag.n_nodes, n_times * n_subjects)
+    own = {} if coefficient is None else {"coefficients": coefficient}
+    return simulate_series(dag, n_times, rng, n_subjects=n_subjects, static=static, **own)
+
+
+def _write_files(frame: "pd.DataFrame", dag: "Dag", out: Path | None, truth: Path | None) -> None:
     """The data as CSV, to standard output without ``out``, and the DAG."""
     from outpoint.cli.output import print_data
     from outpoint.graphs.files import format_dag
     from outpoint.writing import write_text
 
-    frame = data.to_frame(INTERVENTIONS if any(data.interventions) else None)
     text = frame.to_csv(index=False, lineterminator="\n")
     if truth is not None:
         write_text(truth, format_dag(dag, truth))
@@ -186,14 +247,21 @@ def _write_files(data: "Dataset", dag: "Dag", out: Path | None, truth: Path | No
         write_text(out, text)
 
 
-def _tell_files(data: "Dataset", dag: "Dag", kind: str, out: Path, truth: Path | None) -> None:
+def _describe(data: "Dataset", kind: str) -> str:
+    """How many rows and columns there are."""
+    from outpoint.amounts import count_of
+
+    shape = f"{count_of(data.n_obs, 'observation')} of {count_of(data.n_nodes, f'{kind} variable')}"
+    n_set = sum(map(bool, data.interventions))
+    return shape + (f", {n_set} of them with interventions" if n_set else "")
+
+
+def _tell_files(shape: str, dag: "Dag", out: Path, truth: Path | None) -> None:
     """What was written, and where to."""
     from outpoint.amounts import count_of
     from outpoint.cli.output import print_note
 
-    shape = f"{count_of(data.n_obs, 'observation')} of {count_of(data.n_nodes, f'{kind} variable')}"
-    n_set = sum(map(bool, data.interventions))
-    print_note(f"{out}: {shape}" + (f", {n_set} of them with interventions" if n_set else ""))
+    print_note(f"{out}: {shape}")
     if truth is not None:
         print_note(f"{truth}: their DAG, {count_of(dag.n_edges, 'edge')}")
 

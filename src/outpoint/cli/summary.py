@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -184,7 +185,13 @@ def _strongest_edges(posterior: Posterior, width: int) -> Table:
     }
     ranked = list(probability)
     place = {edge: position for position, edge in enumerate(ranked)}
-    forward = [(u, v) for u, v in ranked if place[u, v] < place[v, u]]
+    excluded = posterior.admissible.excluded
+    possible = {
+        (posterior.names[u], posterior.names[v]) for u, v in np.argwhere(~excluded).tolist()
+    }
+    forward = [
+        (u, v) for u, v in ranked if place[u, v] < place[v, u] and {(u, v), (v, u)} & possible
+    ]
     for parent, child in forward[:N_EDGES_SHOWN]:
         table.add_row(
             Text(_edge(parent, child, width), overflow="ellipsis", no_wrap=True),

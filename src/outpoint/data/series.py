@@ -18,9 +18,10 @@ from outpoint.arrays import Floats, Integers
 from outpoint.data.columns import Column
 from outpoint.data.dataset import Dataset
 from outpoint.data.loading import load_rows
-from outpoint.data.reading import Names
-from outpoint.data.slices import Slices, lagged_name
+from outpoint.data.reading import Names, Reading
+from outpoint.data.slices import Slices
 from outpoint.data.sources import Data
+from outpoint.data.stacking import leave_out_repeated, stack
 from outpoint.errors import DataError, OptionError
 from outpoint.naming import named
 from outpoint.whole_numbers import checked_count
@@ -73,15 +74,16 @@ def load_series(
     by_option = {_option(what): name for what, name in apart.items()}
     table, rows, columns = load_rows(_with_texts(data, time), by_option, reading)
     order = _Order.of(rows, *(columns.get(name or "") for name in (time, subject)))
-    places = [table.index(name) for name in fixed]
-    order.check_static(table, places)
+    Reading.require_known("static", fixed, table.names)
+    order.check_static(table, fixed)
     last, n_gaps = order.find_slices(lags)
-    made = _stack(table, order.rows, last, lags, places)
+    made = stack(table, order.rows, last, Slices(lags, fixed, contemporaneous))
+    if not (reading.get("keep") or reading.get("allow_degenerate")):
+        made = leave_out_repeated(made, strict=bool(reading.get("strict")))
     own = {**apart, "lags": lags, "static": list(fixed), "contemporaneous": contemporaneous}
     return replace(
         made,
-        slices=Slices(lags, fixed, contemporaneous),
-        notes=(*table.notes, order.describe(last, n_gaps, lags)),
+        notes=(*made.notes, order.describe(last, n_gaps, lags)),
         reading=None if table.reading is None else {**table.reading, **own},
     )
 
@@ -132,15 +134,16 @@ class _Order:
             "for each time."
         )
 
-    def check_static(self, table: Dataset, places: Sequence[int]) -> None:
+    def check_static(self, table: Dataset, names: Sequence[str]) -> None:
         """Refuse static columns that change."""
-        for place in places:
-            column = table.values[self.rows, place]
+        for name in names:
+            column = table.values[self.rows, table.index(name)]
             changes = (np.diff(self.subject) == 0) & (np.diff(column) != 0)
             if changes.any():
+                when = "within a subject" if self.is_panel else "over time"
                 raise DataError(
-                    f"Column {table.names[place]!r} is not static, as it changes within a subject: "
-                    "leave it out of static, so that it is a variable like others."
+                    f"Column {name!r} is not static, as it changes {when}: leave it out of "
+                    f"{named('static')}, so that it is a variable like others."
                 )
 
     def find_slices(self, lags: int) -> tuple[Integers, int]:
@@ -171,28 +174,13 @@ class _Order:
         if self.is_panel:
             words += f" from {count_of(n_used, 'subject')}"
         left_out = [f"{count_of(n_gaps, 'gap')} skipped"] if n_gaps else []
+        if n_gaps > len(last):
+            left_out[0] += ", as times are not evenly spaced: number them 1, 2, 3, ... to pair rows"
         if n_used < n_subjects:
             left_out.append(
                 f"{count_of(n_subjects - n_used, 'subject')} with too few rows left out"
             )
         return "; ".join([words, *left_out])
-
-
-def _stack(
-    table: Dataset, rows: Integers, last: Integers, lags: int, static: Sequence[int]
-) -> Dataset:
-    """The table of slices that end at these places of the ordered rows."""
-    moving = [v for v in range(table.n_nodes) if v not in static]
-    pieces = [(v, lagged_name(table.names[v], lag), lag) for lag in range(lags + 1) for v in moving]
-    pieces += [(v, table.names[v], 0) for v in static]
-    was_set = table.interventions
-    return replace(
-        table,
-        names=tuple(name for _, name, _ in pieces),
-        values=np.column_stack([table.values[rows[last - lag], v] for v, _, lag in pieces]),
-        levels=tuple(table.levels[v] for v, _, _ in pieces),
-        interventions=tuple(was_set[rows[place]] for place in last if was_set),
-    )
 
 
 def _with_texts(data: Any, time: str | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from outpoint.data.simulate import Coefficients, DagLike, ancestral_order, draw_
 from outpoint.data.slices import lagged_name
 from outpoint.errors import OptionError
 from outpoint.graphs.random import Seed, make_generator
+from outpoint.naming import named
 from outpoint.whole_numbers import checked_count
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ def simulate_series(
     rng: Seed = None,
     *,
     n_subjects: int = 1,
+    static: Sequence[str] = (),
     coefficients: Coefficients = (0.3, 0.6),
     noise_sd: float = 1.0,
 ) -> pd.DataFrame:
@@ -45,6 +48,8 @@ def simulate_series(
         A seed or a NumPy generator.
     n_subjects
         Number of independent series.
+    static
+        Nodes without parents whose value does not change within a series.
     coefficients, noise_sd
         Edge coefficients, as for :func:`simulate`, and the standard deviation of the noise. What
         would let a series explode is scaled down.
@@ -59,13 +64,14 @@ def simulate_series(
     generator = make_generator(rng)
     n_times = checked_count(n_times, "n_times", 1)
     n_subjects = checked_count(n_subjects, "n_subjects", 1)
-    variables, place = _variables(dag)
+    variables, place = _variables(dag, static)
     weights = draw_weights(dag, coefficients, generator)
     spread = float(noise_of(noise_sd, 1)[0])
     within, before = _matrices(weights, variables, place, len(dag.names))
-    rows = []
+    rows, is_static = [], np.isin(variables, static)
     for _ in range(n_subjects):
         noise = spread * generator.standard_normal((BEFORE + n_times, len(variables)))
+        noise[:, is_static] = noise[0, is_static]
         values = np.zeros_like(noise)
         for t in range(len(values)):
             past = sum(
@@ -80,12 +86,17 @@ def simulate_series(
     return frame
 
 
-def _variables(dag: DagLike) -> tuple[tuple[str, ...], dict[str, int]]:
-    """The variables of the time itself, and the places of all nodes."""
+def lagged_nodes(dag: DagLike) -> set[str]:
+    """The nodes that are earlier values of others; a DAG with any is a dynamic network."""
+    lags = range(1, len(dag.names))
+    return {lagged_name(name, lag) for name in dag.names for lag in lags} & set(dag.names)
+
+
+def _variables(dag: DagLike, static: Sequence[str]) -> tuple[tuple[str, ...], dict[str, int]]:
+    """The variables of the time itself, static ones included, and the places of all nodes."""
     ancestral_order(dag)  # refuses cycles
     place = {name: i for i, name in enumerate(dag.names)}
-    lags = range(1, len(dag.names))
-    lagged = {lagged_name(name, lag) for name in dag.names for lag in lags} & place.keys()
+    lagged = lagged_nodes(dag)
     variables = tuple(name for name in dag.names if name not in lagged)
     if not lagged:
         raise OptionError(
@@ -93,9 +104,18 @@ def _variables(dag: DagLike) -> tuple[tuple[str, ...], dict[str, int]]:
             f"{lagged_name(dag.names[0], 1)!r}; use simulate."
         )
     adjacency: Booleans = np.asarray(dag.adjacency, dtype=bool)
-    for name in lagged:
+    unknown = [name for name in static if name not in variables]
+    if unknown:
+        raise OptionError(f"{named('static')} names {unknown[0]!r}, which is no variable of it.")
+    for name in (*sorted(lagged), *static):
         if adjacency[:, place[name]].any():
-            raise OptionError(f"{name!r} is an earlier value and cannot have parents.")
+            what = "an earlier value" if name in lagged else "static"
+            raise OptionError(f"{name!r} is {what} and cannot have parents.")
+    taken = {"subject", "time"} & set(variables)
+    if taken:
+        raise OptionError(
+            f"A variable is called {taken.pop()!r}, as the column that tells rows apart: rename it."
+        )
     return variables, place
 
 

@@ -9,8 +9,8 @@ class Slices:
     """How a table was made of a series.
 
     Each row holds a time and the ``lags`` before it, ``x[-1]`` being x one time before. ``static``
-    columns do not change within a subject. Variables may depend on others at the same time if they
-    are ``contemporaneous``.
+    columns do not change within a subject, or follow from their values before. Variables may depend
+    on others at the same time if they are ``contemporaneous``.
     """
 
     lags: int

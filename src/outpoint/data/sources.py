@@ -30,11 +30,12 @@ from outpoint.data.dataset import Asked, Dataset, Kind
 from outpoint.data.interventions import Interventions
 from outpoint.data.problems import ColumnProblem
 from outpoint.data.reading import Reading
+from outpoint.data.slices import lagged_name
 from outpoint.data.textfile import read_table
 from outpoint.errors import DataError
 from outpoint.graphs.validation import default_names
 from outpoint.naming import option
-from outpoint.options import LOAD, Options
+from outpoint.options import LOAD, Options, options_of
 
 Made = Column | ColumnProblem
 
@@ -125,7 +126,7 @@ def source_of_dataset(data: Dataset) -> Source:
     kinds = dict(zip(data.names, data.kinds, strict=True))
     said = data.names
     if data.reading is not None:
-        said = tuple(Reading.of(Options.read(LOAD, data.reading)).said(data.names))
+        said = _said(data, data.reading)
 
     def make(v: int, asked: Kind | None) -> Made:
         return Column(data.names[v], data.values[:, v], data.levels[v], declared=True)
@@ -141,6 +142,15 @@ def source_of_dataset(data: Dataset) -> Source:
         is_let_in=True,
         declares_states=data.declares_states,
     )
+
+
+def _said(data: Dataset, reading: Mapping[str, Any]) -> tuple[str, ...]:
+    """The columns whose kind the options ``reading`` say; of a series also as it was before."""
+    known = {one.name for one in options_of(LOAD)}
+    own = Reading.of(Options.read(LOAD, {k: v for k, v in reading.items() if k in known}))
+    lags = 0 if data.slices is None else data.slices.lags
+    said = {lagged_name(name, lag) for name in own.said(data.names) for lag in range(lags + 1)}
+    return tuple(name for name in data.names if name in said)
 
 
 def source_of_memory(data: Any, na: Collection[str] | None) -> Source:

@@ -46,7 +46,7 @@ class ExactTables:
             parts = solve_parts(names, scorer, prior, self.split, model.max_parents)[0]
             best = parts.best_adjacency, parts.best_log_score
             return Solved(parts.edges, parts.ancestors, *parts.draw(DRAWS, seed), *best)
-        found = solve(model.tabulate(model.data.n_nodes - 1))
+        found = solve(model.problem.tabulate(model.data.n_nodes - 1))
         best = found.best_adjacency, found.best_log_score
         return Solved(found.edges, found.ancestors, *found.draw(DRAWS, seed), *best)
 

@@ -165,5 +165,6 @@ def stack_moments(parts: list[Floats], n_columns: int) -> Moments:
     for i, part in enumerate(parts):
         if len(part):
             means[i] = part.mean(axis=0)
-            scatter[i] = (part - means[i]).T @ (part - means[i])
+            centred = part - means[i]
+            scatter[i] = centred.T @ centred  # symmetric to the last digit, as it is one array
     return Moments(n_rows, means, scatter)

@@ -90,8 +90,9 @@ class Options:
         Role.POSTERIOR,
         (*RUN, MAP),
         has_own_place=True,
-        help="auto: exact up to 21 variables and mcmc, our sampler, beyond; or exact, mcmc, or the "
-        "paper's partition, partition+rev, structure, structure+rev and order (biased).",
+        help="auto: exact up to 21 variables (in a part) and mcmc, our sampler, beyond; or exact, "
+        "mcmc, or the paper's partition, partition+rev, structure, structure+rev and order "
+        "(biased).",
         others={
             MAP: {
                 "kind": choice("auto", "exact", "search", "hill_climb"),

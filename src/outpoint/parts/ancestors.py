@@ -17,11 +17,14 @@ from outpoint.parts.part import NEGLIGIBLE, Law, Part
 from outpoint.parts.split import find_paths
 from outpoint.streams import named_seed
 
-WORK = 6e8
+WORK = 3e8
 """Terms that may be summed for paths through several parts, all sources together: seconds."""
 
 OVERHEAD = 5e5
 """Terms that take as long as preparing a sum."""
+
+PER_FAMILY = 2.0
+"""Terms that take as long as folding a family."""
 
 MANY_DRAWS, FEW_DRAWS, PER_BLOCK = 10_000, 2_000, 500
 """Draws for what is not summed, where drawing is quick and where it is not."""
@@ -113,8 +116,10 @@ def _combine(
 
 
 def _work(part: Part) -> float:
-    """Terms of one sum with a node in front of a part."""
-    return OVERHEAD + (0.0 if part.solution is None else 3.0 ** (len(part.nodes) + 1))
+    """Terms of one sum with a node in front of a part, and families to be folded for it."""
+    n_families = sum(len(one.scores) for one in part.families)
+    terms = 0.0 if part.solution is None else 3.0 ** (len(part.nodes) + 1)
+    return OVERHEAD + terms + PER_FAMILY * n_families
 
 
 def _mask_of_parents(edges: Booleans) -> int:

@@ -77,5 +77,5 @@ def separate_parts(model: Model, split: Split, *, best: bool = False) -> Beside:
     folded = FoldedScorer(
         model.scorer, model.prior, large, split.possible, model.max_parents, best=best
     )
-    sizes = tuple(len(nodes) for nodes in split.parts if len(nodes) > MOST_BESIDE)
+    sizes = tuple(size for size in split.sizes if size > MOST_BESIDE)
     return Beside(small, folded, sizes)

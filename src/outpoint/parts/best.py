@@ -5,11 +5,13 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from outpoint.arrays import Booleans
+from outpoint.arrays import Booleans, Floats
 from outpoint.exact import find_optima
 from outpoint.parts.families import NodeFamilies, score_node
+from outpoint.parts.folding import FoldedScorer
 from outpoint.parts.part import make_table
 from outpoint.parts.split import Split
+from outpoint.parts.unfolding import unfold
 from outpoint.scores import FamilyScorer, StructurePrior
 from outpoint.tables.best import tie_tolerance
 
@@ -41,6 +43,22 @@ def find_parts_optima(
             _add_parents(families, own, dag, None if number == 0 else rng)
     unique = {dag.tobytes(): dag for dag in found}
     return list(unique.values()), total
+
+
+def complete_best(
+    folded: FoldedScorer, dags: Booleans, exact: Booleans
+) -> tuple[list[Booleans], Floats]:
+    """DAGs (DAG, parent, child) on the searched nodes, with the best parents before these.
+
+    The edges into all other nodes are those of ``exact``. With the log scores of the families of
+    the searched nodes.
+    """
+    whole, log_scores = np.repeat(exact[None], len(dags), axis=0), np.zeros(len(dags))
+    for child in range(folded.n_nodes):
+        own = unfold(folded, child, dags, len(exact), np.random.default_rng(0))
+        whole[:, :, own.node] = own.best
+        log_scores += own.best_scores
+    return list(whole), log_scores
 
 
 def best_of_part(families: Sequence[NodeFamilies], adjacency: Booleans) -> float:

@@ -50,12 +50,12 @@ class NodeFamilies:
         start = int(size_offsets(len(self.parents), self.max_size)[len(places)])
         return start + sum(comb(int(place), i + 1) for i, place in enumerate(places))
 
-    def members_of(self, numbers: Integers) -> list[tuple[int, ...]]:
-        """The sets with these numbers."""
-        found: list[tuple[int, ...]] = [()] * len(numbers)
+    def members_of(self, numbers: Integers) -> NDArray[np.int16]:
+        """The sets with these numbers, as rows of nodes that are padded with -1."""
+        found = np.full((len(numbers), self.max_size), -1, dtype=np.int16)
         for own, rows in self.blocks():
-            for place in np.flatnonzero((numbers >= own.start) & (numbers < own.stop)):
-                found[place] = tuple(self.parents[rows[numbers[place] - own.start]].tolist())
+            places = np.flatnonzero((numbers >= own.start) & (numbers < own.stop))
+            found[places, : rows.shape[1]] = self.parents[rows[numbers[places] - own.start]]
         return found
 
     def fill_edges(self, numbers: Integers, out: Booleans) -> None:

@@ -13,6 +13,7 @@ from outpoint.exact.sets import QUICKLY_DRAWN
 from outpoint.parts.ancestors import find_ancestors
 from outpoint.parts.best import best_of_part
 from outpoint.parts.families import NodeFamilies, score_node
+from outpoint.parts.likely_sets import LikelySet, Members, list_sets
 from outpoint.parts.part import Part, everyone_else, make_table
 from outpoint.parts.split import Split
 from outpoint.progress import FractionCallback, tell_fractions
@@ -87,13 +88,19 @@ class PartsSolution:
         number = self._families[child].number_of(parents)
         return -np.inf if number is None else float(self._log_sets(child)[number])
 
-    def likely_sets(self, child: int, at_least: float) -> list[tuple[tuple[int, ...], float]]:
-        """Parent sets of at least this probability, with its log, most probable first."""
+    def likely_arrays(self, child: int, at_least: float) -> tuple[Members, Floats]:
+        """Parent sets of at least this probability, most probable first, with its log.
+
+        Sets are rows of nodes that are padded with -1.
+        """
         log_sets = self._log_sets(child)
         chosen = np.flatnonzero(log_sets >= np.log(at_least))
         ranked = chosen[np.argsort(-log_sets[chosen], kind="stable")]
-        members = self._families[child].members_of(ranked)
-        return list(zip(members, log_sets[ranked].tolist(), strict=True))
+        return self._families[child].members_of(ranked), log_sets[ranked]
+
+    def likely_sets(self, child: int, at_least: float) -> list[LikelySet]:
+        """The same as a list of tuples."""
+        return list_sets(*self.likely_arrays(child, at_least))
 
     def draw(self, n_draws: int, seed: int) -> tuple[Booleans, Floats]:
         """Independent draws and their log scores; the same seed gives the same draws."""

@@ -25,6 +25,11 @@ class Split:
     parts: tuple[Integers, ...]
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of nodes of each part."""
+        return tuple(map(len, self.parts))
+
+    @property
     def largest(self) -> int:
         """Number of nodes of the largest part."""
         return max(map(len, self.parts))

@@ -43,7 +43,7 @@ def unfold(
         sets = folded.expand(child, np.flatnonzero(column))
         earlier, probabilities = sets.earlier, sets.probabilities
         sums = np.cumsum(probabilities)
-        chosen = np.searchsorted(sums, uniform[rows] * sums[-1], side="right")
+        chosen = np.searchsorted(sums[:-1], uniform[rows] * sums[-1], side="right")
         top = int(sets.scores.argmax())
         for out, own, places in ((drawn, scores, chosen), (best, best_scores, [top])):
             out[np.ix_(rows, earlier)] = sets.members[places]

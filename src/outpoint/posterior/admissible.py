@@ -46,6 +46,11 @@ class Admissible:
         return self._excluded | required | required.T
 
     @property
+    def excluded(self) -> Booleans:
+        """The edges [parent, child] that no DAG has."""
+        return self._excluded
+
+    @property
     def is_unlimited(self) -> bool:
         """Whether every DAG is admissible, as far as is known without asking for families."""
         pairs = ~np.eye(len(self._excluded), dtype=np.bool_)

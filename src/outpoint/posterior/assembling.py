@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from outpoint.arrays import Booleans, Integers
 from outpoint.mcmc.trace import OUTSIDE_ROWS
 from outpoint.parts.folding import FoldedScorer
+from outpoint.parts.likely_sets import LikelySets, Members
 from outpoint.parts.solution import PartsSolution
 from outpoint.parts.unfolding import unfold
 from outpoint.posterior.effects import GaussianModel
@@ -49,10 +50,16 @@ def assemble(
         lost_mass=sampled.lost_mass,
         missing_mass=None if missing is None else _spread_rows(missing[:, None], nodes, n)[:, 0],
     )
-    known = {child: exact.likely_sets(child, SMALLEST_KEPT) for child in exact.children}
+    none: Members = np.zeros((0, 1), dtype=np.int16)
+    known = [
+        exact.likely_arrays(child, SMALLEST_KEPT)
+        if child in exact.children
+        else (none, np.zeros(0))
+        for child in range(n)
+    ]
     parts = ExactParts(
         edges=exact.edges,
-        sets=tuple(tuple(known.get(child, ())) for child in range(n)),
+        sets=LikelySets.join(known),
         sizes=exact.part_sizes,
         sampled_sizes=sampled_sizes,
         discrepancy=exact.discrepancy,

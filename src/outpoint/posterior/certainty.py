@@ -50,9 +50,10 @@ class Certainty:
 
 
 def judge_certainty(posterior: Posterior) -> Certainty:
-    """How many pairs the posterior settles."""
+    """How many pairs the posterior settles; those that cannot be connected are left out."""
     edges = posterior.edge_probabilities.to_numpy()
-    pairs = np.triu_indices(len(edges), 1)
+    excluded = posterior.admissible.excluded
+    pairs = np.nonzero(np.triu(~(excluded & excluded.T), 1))
     forward, backward = edges[pairs], edges.T[pairs]
     together = forward + backward
     connected = together >= SETTLED

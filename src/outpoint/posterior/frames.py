@@ -38,7 +38,11 @@ def name_draws(values: Floats, name: str) -> xr.DataArray:
 
 
 def rank_pairs(values: Floats) -> tuple[Integers, Integers]:
-    """Rows and columns of a square matrix without its diagonal, largest value first."""
+    """Rows and columns of a square matrix without its diagonal, largest value first.
+
+    Values that differ by rounding errors only, as those of an edge and its reversal may, stay in
+    the order of the matrix, which is then the same on every machine.
+    """
     rows, columns = np.nonzero(~np.eye(len(values), dtype=np.bool_))
-    ranked = np.argsort(-values[rows, columns], kind="stable")
+    ranked = np.argsort(-values[rows, columns].round(10), kind="stable")
     return rows[ranked], columns[ranked]

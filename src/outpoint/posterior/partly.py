@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.parts import describe_parts
+from outpoint.parts.likely_sets import LikelySets
 from outpoint.posterior.estimates import Estimate
 from outpoint.posterior.features import Adjacent, Edge, Feature, FeatureFunction, ParentSet, Root
 from outpoint.posterior.sampled import SampledPosterior
@@ -26,12 +27,6 @@ from outpoint.tables.parent_sets import count_candidates
 
 if TYPE_CHECKING:
     import pandas as pd
-
-LikelySet = tuple[tuple[int, ...], float]
-"""A parent set and the log of its probability."""
-
-Sets = tuple[tuple[LikelySet, ...], ...]
-"""Parent sets of each node, most probable first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +39,7 @@ class ExactParts:
     """
 
     edges: Floats
-    sets: Sets
+    sets: LikelySets
     sizes: tuple[int, ...]
     sampled_sizes: tuple[int, ...]
     discrepancy: float
@@ -52,7 +47,7 @@ class ExactParts:
     @property
     def nodes(self) -> Booleans:
         """Which nodes are in exact parts."""
-        return np.array([len(own) > 0 for own in self.sets])
+        return self.sets.has_sets
 
 
 class PartlyExactPosterior(SampledPosterior):
@@ -146,8 +141,7 @@ class PartlyExactPosterior(SampledPosterior):
             return super().parent_set_probabilities(node, at_least=at_least)
         return [
             (tuple(self.names[u] for u in parents), float(np.exp(log_probability)))
-            for parents, log_probability in self.exact.sets[node]
-            if np.exp(log_probability) >= at_least
+            for parents, log_probability in self.exact.sets.of(node, max(at_least, 1e-300))
         ]
 
     def _known(self, feature: Feature | FeatureFunction) -> float | None:
@@ -158,7 +152,7 @@ class PartlyExactPosterior(SampledPosterior):
             wanted = feature.child, tuple(sorted(feature.parents))
         if wanted is None or not self.exact.nodes[wanted[0]]:
             return super()._known(feature)
-        return float(np.exp(dict(self.exact.sets[wanted[0]]).get(wanted[1], -np.inf)))
+        return float(np.exp(self.exact.sets.log_of(*wanted)))
 
     def _estimate_recorded(self, feature: Feature | FeatureFunction) -> Estimate | None:
         known = self._known(feature)
@@ -168,7 +162,7 @@ class PartlyExactPosterior(SampledPosterior):
 
     def _is_exact(self, feature: Feature | FeatureFunction) -> bool:
         """Whether a feature that is known has no sampling error."""
-        settled = self._admissible.settled | self.exact.nodes
+        settled = self.admissible.settled | self.exact.nodes
         if isinstance(feature, Edge):
             return bool(settled[feature.parent, feature.child])
         if isinstance(feature, Adjacent):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import require
 from outpoint.exact.sets import StoredDraws
+from outpoint.parts.likely_sets import LikelySet, LikelySets, Members
 from outpoint.parts.part import everyone_else
+from outpoint.parts.solution import PartsSolution
 from outpoint.posterior import checks
-from outpoint.posterior.exact import Solution
 from outpoint.posterior.fields import PARTLY_FIELDS, PARTS_FIELDS
-from outpoint.posterior.partly import ExactParts, LikelySet, Sets
+from outpoint.posterior.partly import ExactParts
 from outpoint.posterior.sealed import Content
 
 
@@ -33,7 +34,7 @@ class StoredParts(StoredDraws):
     ancestors: Floats
     drawn_ancestors: Booleans
     part_sizes: tuple[int, ...]
-    sets: Sets
+    sets: LikelySets
     best_adjacency: Booleans
     best_log_score: float
     discrepancy: float
@@ -52,23 +53,26 @@ class StoredParts(StoredDraws):
 
     def log_parent_set(self, child: int, parents: Collection[int]) -> float:
         """Log probability that these are the parents of a node; -inf if it was not stored."""
-        return dict(self.sets[child]).get(tuple(sorted(parents)), -np.inf)
+        return self.sets.log_of(child, parents)
 
-    def likely_sets(self, child: int, at_least: float) -> list[tuple[tuple[int, ...], float]]:
+    def likely_sets(self, child: int, at_least: float) -> list[LikelySet]:
         """Parent sets of at least this probability, with its log, most probable first."""
-        return [one for one in self.sets[child] if one[1] >= np.log(at_least)]
+        return self.sets.of(child, at_least)
+
+    def likely_arrays(self, child: int, at_least: float) -> tuple[Members, Floats]:
+        """The same as arrays; all that were stored, as these are likely enough."""
+        return self.sets.arrays(child)
 
 
-def parts_arrays(solution: Solution, at_least: float) -> dict[str, Any]:
+def parts_arrays(solution: PartsSolution | StoredParts, at_least: float) -> dict[str, Any]:
     """The arrays of a solution, without its draws; parent sets of less probability are left out."""
     n = len(solution.names)
-    assert solution.drawn_ancestors is not None
     return {
         "edges": solution.edges,
         "ancestors": solution.ancestors,
         "drawn_ancestors": solution.drawn_ancestors.astype(np.uint8),
         "part_size": np.array(solution.part_sizes, dtype=np.int32),
-        **set_arrays([solution.likely_sets(v, at_least) for v in range(n)]),
+        **set_arrays(LikelySets.join(solution.likely_arrays(v, at_least) for v in range(n))),
         "best_adjacency": solution.best_adjacency.astype(np.uint8),
     }
 
@@ -83,16 +87,12 @@ def exact_arrays(exact: ExactParts) -> dict[str, Any]:
     }
 
 
-def set_arrays(sets_of_nodes: Sequence[Sequence[LikelySet]]) -> dict[str, Any]:
+def set_arrays(sets: LikelySets) -> dict[str, Any]:
     """The parent sets of all nodes in one list."""
-    sets = [(v, *one) for v, own in enumerate(sets_of_nodes) for one in own]
-    members = np.full((len(sets), max(1, *(len(one[1]) for one in sets))), -1, dtype=np.int16)
-    for row, (_, parents, _) in enumerate(sets):
-        members[row, : len(parents)] = parents
     return {
-        "set_child": np.array([one[0] for one in sets], dtype=np.int32),
-        "set_members": members,
-        "set_log_probability": np.array([one[2] for one in sets]),
+        "set_child": sets.children.astype(np.int32),
+        "set_members": sets.members,
+        "set_log_probability": sets.log_probability,
     }
 
 
@@ -106,7 +106,7 @@ def read_parts(names: tuple[str, ...], content: Content) -> dict[str, Any]:
     checks.check_dags(stored["dags"])
     checks.check_dags(stored["best_adjacency"][None])
     sets = _read_sets(stored, n)
-    require(all(sets), "a variable has no parent sets")
+    require(sets.has_sets.all(), "a variable has no parent sets")
     for name in ("dags", "best_adjacency", "drawn_ancestors"):
         stored[name] = stored[name].astype(np.bool_)
     return {**stored, "part_sizes": tuple(sizes.tolist()), "sets": sets}
@@ -126,27 +126,7 @@ def read_exact(names: tuple[str, ...], content: Content) -> tuple[ExactParts, Fl
     return exact, stored["part_log_score"]
 
 
-def _read_sets(stored: dict[str, Any], n: int) -> Sets:
-    """The parent sets of each node, which add up to 1 if there are any; taken from ``stored``."""
+def _read_sets(stored: dict[str, Any], n: int) -> LikelySets:
+    """The parent sets of each node, checked and taken from ``stored``."""
     children, members = stored.pop("set_child"), stored.pop("set_members")
-    logs = stored.pop("set_log_probability")
-    require(
-        members.size and -1 <= members.min() <= members.max() < n,
-        "a member of a parent set is not a node",
-    )
-    require(children.min() >= 0 and children.max() < n, "a parent set is that of no node")
-    totals = np.bincount(children, np.exp(logs), minlength=n)
-    is_known = np.bincount(children, minlength=n) > 0
-    are_whole = (abs(totals - 1) < 1e-3) | ~is_known
-    require(are_whole.all(), "probabilities of parent sets do not add up to 1")
-    sets: list[list[LikelySet]] = [[] for _ in range(n)]
-    for child, row, log_probability in zip(
-        children.tolist(), members.tolist(), logs.tolist(), strict=True
-    ):
-        parents = tuple(u for u in row if u >= 0)
-        require(
-            child not in parents and len(set(parents)) == len(parents),
-            "a parent set holds its child, or a node twice",
-        )
-        sets[child].append((parents, log_probability))
-    return tuple(tuple(sorted(own, key=lambda one: -one[1])) for own in sets)
+    return LikelySets.read(children, members, stored.pop("set_log_probability"), n)

@@ -356,12 +356,12 @@ class Posterior(SeriesAnswers):
 
     def _estimate_recorded(self, feature: Feature | FeatureFunction) -> Estimate | None:
         """An estimate that does not come from draws: that of an edge that is known beforehand."""
-        if isinstance(feature, Edge) and self._admissible.settled[feature.parent, feature.child]:
+        if isinstance(feature, Edge) and self.admissible.settled[feature.parent, feature.child]:
             return Estimate.exact(float(self._edges()[feature.parent, feature.child]))
         return None
 
     @cached_property
-    def _admissible(self) -> Admissible:
+    def admissible(self) -> Admissible:
         """Which families there can be."""
         return Admissible(self.info, self.names, self.is_scored)
 

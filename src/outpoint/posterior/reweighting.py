@@ -77,7 +77,7 @@ def _log_weight_function(by: By, base: Posterior) -> Callable[[Dag], float]:
     if by == CORRECTION:
         return lambda dag: -log_linear_extensions(dag)
     if by == "equivalence_classes":
-        targets, admissible = base.info.targets, base._admissible
+        targets, admissible = base.info.targets, base.admissible
         admits = None if admissible.is_unlimited else admissible
         return lambda dag: -math.log(count_members(dag, targets, admits))
     if callable(by):
@@ -231,7 +231,7 @@ class WeightedPosterior(Posterior):
         """
         edges, n_effective = self._edges(), self.effective_sample_size
         mcse = with_rare_events(edge_errors(self._weighted, edges), edges, n_effective)
-        mcse[self._admissible.settled] = 0.0
+        mcse[self.admissible.settled] = 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             ess = edges * (1.0 - edges) / mcse**2
         status = np.full(mcse.shape, "reweighted", dtype=object)

@@ -425,7 +425,7 @@ class SampledPosterior(Posterior):
         is_counted = np.isnan(mcse) & (status == Status.NEGLIGIBLE.value)
         counted = np.sqrt(edges * (1.0 - edges) / n_effective)
         errors = with_rare_events(np.where(is_counted, counted, mcse), edges, n_effective)
-        return np.where(self._admissible.settled, 0.0, errors)
+        return np.where(self.admissible.settled, 0.0, errors)
 
     def __repr__(self) -> str:
         return (

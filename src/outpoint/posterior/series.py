@@ -19,6 +19,7 @@ import numpy as np
 from outpoint.arrays import Floats
 from outpoint.data.slices import lagged_name
 from outpoint.errors import OptionError
+from outpoint.posterior.info import RunInfo
 from outpoint.whole_numbers import checked_count
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ SMALLEST = 1e-12
 class SeriesAnswers(ABC):
     """What a posterior tells if it is that of a time series."""
 
+    info: RunInfo
     names: tuple[str, ...]
 
     @property
@@ -76,7 +78,8 @@ class SeriesAnswers(ABC):
                 "this posterior is not that of a time series: read the data with load_series."
             )
         n_lags = max(lag for _, lag in lagged.values())
-        return tuple(name for name in self.names if name in bases), n_lags
+        given = {*lagged, *self.info.knowledge.get("roots", ())} - bases
+        return tuple(name for name in self.names if name not in given), n_lags
 
     @property
     def lagged_probabilities(self) -> pd.DataFrame:
@@ -88,8 +91,9 @@ class SeriesAnswers(ABC):
 
         variables, n_lags = self._slices
         edges = self.edge_probabilities
-        blocks = {
-            lag: edges.loc[[lagged_name(name, lag) for name in variables], list(variables)]
+        columns = edges[list(variables)]
+        blocks = {  # values before that say nothing new are no columns of the data
+            lag: columns.reindex([lagged_name(name, lag) for name in variables], fill_value=0.0)
             for lag in range(n_lags + 1)
         }
         for block in blocks.values():
@@ -161,10 +165,11 @@ class SeriesAnswers(ABC):
             )
         now = [place[name] for name in variables]
         total = effects.samples.astype(np.float64)
-        by_lag = [
-            total[:, [place[lagged_name(name, lag)] for name in variables]][:, :, now]
-            for lag in range(n_lags + 1)
-        ]
+        by_lag = [np.zeros((len(total), len(now), len(now))) for _ in range(n_lags + 1)]
+        for lag, own in enumerate(by_lag):
+            for i, name in enumerate(variables):
+                if lagged_name(name, lag) in place:  # not those that say nothing new
+                    own[:, i] = total[:, place[lagged_name(name, lag)], now]
         found = [by_lag[0]]
         for step in range(1, steps + 1):
             terms = [found[step - lag] @ by_lag[lag] for lag in range(1, min(step, n_lags) + 1)]

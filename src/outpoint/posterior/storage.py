@@ -25,6 +25,7 @@ from outpoint.exact.feasibility import MAX_NODES
 from outpoint.exact.sets import DenseParentSets, StoredDraws
 from outpoint.mcmc import SAMPLERS
 from outpoint.mcmc.restoring import check_tries
+from outpoint.parts import PartsSolution
 from outpoint.posterior import checks
 from outpoint.posterior.augmented import METHODS, AugmentedPosterior, Holes
 from outpoint.posterior.checks import ROUNDING
@@ -366,6 +367,7 @@ def _exact_parts(posterior: ExactPosterior) -> Parts:
             "candidates": posterior.candidates,
         }
     else:
+        assert isinstance(solution, PartsSolution | StoredParts)
         kind, fields = "parts", PARTS_FIELDS
         values = parts_arrays(solution, SMALLEST_OF_PARTS)
     values |= {"dags": dags.astype(np.uint8), "log_scores": log_scores}

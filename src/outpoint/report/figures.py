@@ -56,8 +56,9 @@ def draw_series(posterior: Posterior) -> list[Illustration]:
         (
             "slices",
             lambda: plots.slices(posterior),
-            "The times of the series side by side, the present on the right. Edges from the past "
-            "are blue, those within a time orange; the more probable, the darker.",
+            "The times of the series side by side, the present on the right, static ones below. "
+            "Edges from the past are blue, those within a time orange; the more probable, the "
+            "darker.",
         ),
         (
             "rolled-up",

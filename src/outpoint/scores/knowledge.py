@@ -117,11 +117,13 @@ class Knowledge:
         """The same for data with these columns; names of other columns are refused."""
         prior = None if self.edge_prior is None else self.edge_prior.bind(names)
         listed = {
-            "required edge": [name for edge in self.required for name in edge],
-            "forbidden edge": [name for edge in self.forbidden for name in edge],
-            "tiers": [name for tier in self.tiers for name in tier],
-            "roots": self.roots,
-            "edge prior": [] if prior is None else [x for edge in prior.edges for x in edge[:2]],
+            "a required edge": [name for edge in self.required for name in edge],
+            "a forbidden edge": [name for edge in self.forbidden for name in edge],
+            "a tier": [name for tier in self.tiers for name in tier],
+            "the list of roots": self.roots,
+            "the edge prior": []
+            if prior is None
+            else [x for edge in prior.edges for x in edge[:2]],
         }
         known = set(names)
         unknown = {

@@ -23,8 +23,9 @@ from outpoint.scores import FamilyScorer, StructurePrior
 from outpoint.tables.parent_sets import Codes
 from outpoint.tables.table import ScoreTable
 
-MOST_LOOKS = 48
-"""Draws of one node, of those with an outside set, whose surroundings are looked at."""
+MOST_LOOKS, ALL_LOOKS = 48, 9600
+"""Draws of one node, of those with an outside set, whose surroundings are looked at; and of all
+nodes together, of which every node has some."""
 
 FAINT = -14.0
 """Log weight, relative to the set in the draw, from which on a set is counted."""
@@ -57,12 +58,13 @@ def estimate_missing(
     found = Missing(np.zeros(n), np.zeros((n, n)))
     if scored_parents >= table.max_parents:
         return found
+    most = max(2, min(MOST_LOOKS, ALL_LOOKS // n))
     for child in range(n):
         held = np.flatnonzero(codes[:, child] < 0)
         sets = table.parent_sets
         sizes = np.array([len(sets.members_of(child, code)) for code in codes[held, child]])
         held = held[sizes >= scored_parents] if len(held) else held
-        looks = held[np.linspace(0, len(held) - 1, min(len(held), MOST_LOOKS)).astype(np.int64)]
+        looks = held[np.linspace(0, len(held) - 1, min(len(held), most)).astype(np.int64)]
         if not len(looks):
             continue
         around = _Surroundings(table, child, scored_parents, scorer, prior)

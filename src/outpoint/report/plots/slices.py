@@ -22,24 +22,37 @@ WIDTH = 3.0
 
 
 def slices(posterior: Posterior, *, at_least: float = LEAST, ax: Axes | None = None) -> Axes:
-    """The times of a series side by side, the present on the right.
+    """The times of a series side by side, the present on the right, static columns below.
 
     Edges from the past are blue, those within a time orange; the more probable the darker.
     """
     edges = posterior.lagged_probabilities
     variables = list(edges.columns)
     n_lags = int(edges.index.get_level_values(0).max())
-    ax = axes_for(ax, 2.2 + 2.2 * n_lags, float(np.clip(0.45 * len(variables), 2.4, 12.0)))
-    for lag in range(n_lags + 1):
-        for row, name in enumerate(variables):
-            _name(ax, -WIDTH * lag, -row, shown(lagged_name(name, lag)))
-    values = edges.to_numpy().reshape(n_lags + 1, len(variables), len(variables))
-    for lag, parent, child in np.argwhere(values >= at_least).tolist():
-        ends = _ends(parent, child, lag)
-        probability = float(values[lag, parent, child])
-        _arrow(ax, *ends, probability, BLUE if lag else ORANGE, 0.0 if lag else 0.45)
+    lags = range(n_lags + 1)
+    places = {
+        lagged_name(name, lag): (-WIDTH * lag, -row)
+        for lag in lags
+        for row, name in enumerate(variables)
+    }
+    absent = set(places) - set(posterior.names)
+    static = [name for name in posterior.names if name not in places]
+    places |= {name: (-WIDTH, -len(variables) - row) for row, name in enumerate(static)}
+    n_rows = len(variables) + len(static)
+    ax = axes_for(ax, 2.2 + 2.2 * n_lags, float(np.clip(0.45 * n_rows, 2.4, 12.0)))
+    for name, (x, y) in places.items():
+        if name not in absent:
+            _name(ax, x, y, shown(name))
+    values = posterior.edge_probabilities.to_numpy()
+    for u, v in np.argwhere(values >= at_least).tolist():
+        parent, child = posterior.names[u], posterior.names[v]
+        if child in variables and u != v:
+            x, y = places[parent]
+            bend = 0.45 if x == 0 else 0.0 if x >= -WIDTH else 0.12  # around names between
+            ends = _ends(x, y, places[child][1])
+            _arrow(ax, *ends, float(values[u, v]), BLUE if x else ORANGE, bend)
     ax.set_xlim(-WIDTH * n_lags - 0.9, 1.4)
-    ax.set_ylim(-len(variables) + 0.4, 0.6)
+    ax.set_ylim(-n_rows + 0.4, 0.6)
     ax.axis("off")
     return ax
 
@@ -70,11 +83,11 @@ def rolled_up(posterior: Posterior, *, at_least: float = LEAST, ax: Axes | None 
     return ax
 
 
-def _ends(parent: int, child: int, lag: int) -> tuple[Floats, Floats]:
+def _ends(x: float, y: float, child: float) -> tuple[Floats, Floats]:
     """Where an edge begins and ends; those within a time bend around on the right."""
-    if lag:
-        return np.array([-WIDTH * lag + 0.55, -parent]), np.array([-0.55, -child])
-    return np.array([0.5, -parent]), np.array([0.5, -child])
+    if x:
+        return np.array([x + 0.55, y]), np.array([-0.55, child])
+    return np.array([0.5, y]), np.array([0.5, child])
 
 
 def _name(ax: Axes, x: float, y: float, name: str) -> None:

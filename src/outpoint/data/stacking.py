@@ -1,0 +1,109 @@
+"""The table of slices: each row holds a time and those before it, side by side.
+
+What was one column becomes several, and some of these may say nothing new: one that does not change
+within a subject is its own past, and so is a clock. Such columns are known beforehand, like static
+ones.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from outpoint.amounts import count_of
+from outpoint.arrays import Integers
+from outpoint.data.dataset import Dataset
+from outpoint.data.decisions import describe_aside
+from outpoint.data.problems import ColumnProblem
+from outpoint.data.slices import Slices, lagged_name
+from outpoint.data.wording import enumerate_names
+from outpoint.errors import DataError
+from outpoint.naming import named, option
+
+
+def stack(table: Dataset, rows: Integers, last: Integers, slices: Slices) -> Dataset:
+    """The table of slices that end at the places ``last`` of the ordered ``rows``."""
+    moving = [name for name in table.names if name not in slices.static]
+    pieces = [
+        (table.index(name), lagged_name(name, lag), lag)
+        for lag in range(slices.lags + 1)
+        for name in moving
+    ]
+    pieces += [(table.index(name), name, 0) for name in slices.static]
+    was_set = table.interventions
+    return replace(
+        table,
+        names=tuple(name for _, name, _ in pieces),
+        values=np.column_stack([table.values[rows[last - lag], v] for v, _, lag in pieces]),
+        levels=tuple(table.levels[v] for v, _, _ in pieces),
+        interventions=tuple(was_set[rows[place]] for place in last if was_set),
+        slices=slices,
+    )
+
+
+def leave_out_repeated(data: Dataset, *, strict: bool) -> Dataset:
+    """The table without columns that say nothing beside others, and a note on each decision.
+
+    A variable that follows from values before it is taken as given, and these are left out, as are
+    constants and other copies of values before. With ``strict`` all of this is refused.
+    """
+    assert data.slices is not None
+    lags, given = data.slices.lags, data.slices.given(data.names)
+    constant = data.constant_columns
+    gone = {lagged_name(name, lag) for name in constant for lag in range(lags + 1)}
+    followed: list[str] = []
+    problems = [ColumnProblem("constant", name) for name in constant]
+    for one, other in data.copied_columns:
+        if gone & {one, other} or other not in given:
+            continue
+        gone.add(other)
+        if one not in given:
+            followed.append(one)
+            given = (*given, one)
+        elif one not in followed:
+            problems.append(ColumnProblem("copy", other, one))
+    kept = [name for name in data.names if name not in gone]
+    if not set(kept) - set(given):
+        raise DataError(
+            f"No variable is left in {count_of(data.n_obs, 'row')} of slices: all of "
+            f"{enumerate_names(followed or constant)} follow from values before or do not change."
+        )
+    if strict and gone:
+        raise DataError(_refusal(followed, [one.name for one in problems]))
+    notes = [*describe_aside(problems), *([_note(followed)] if followed else [])]
+    static = tuple(name for name in (*data.slices.static, *followed) if name not in gone)
+    return replace(
+        _select(data, kept),
+        slices=replace(data.slices, static=static),
+        notes=(*data.notes, *notes),
+    )
+
+
+def _select(data: Dataset, names: list[str]) -> Dataset:
+    """These columns; that others were set is forgotten with them."""
+    chosen = [data.index(name) for name in names]
+    return replace(
+        data,
+        names=tuple(names),
+        values=data.values[:, chosen],
+        levels=tuple(data.levels[v] for v in chosen),
+        interventions=tuple(tuple(x for x in own if x in names) for own in data.interventions),
+    )
+
+
+def _note(followed: list[str]) -> str:
+    it = "it" if len(followed) == 1 else "them"
+    return (
+        f"took {enumerate_names(followed)} as static, as the values before tell {it}; have {it} "
+        f"among the variables with {option('allow_degenerate', True)}"
+    )
+
+
+def _refusal(followed: list[str], others: list[str]) -> str:
+    """What strict reading has to say about columns that say nothing new."""
+    told = [f"{enumerate_names(followed)}, told by the values before"] if followed else []
+    told += [f"{enumerate_names(others)}, constant or copied"] if others else []
+    return (
+        f"Columns say nothing beside others in a table of slices ({'; '.join(told)}): leave them "
+        f"out with {named('drop')}, name those that do not change in {named('static')}, or keep "
+        f"them with {option('allow_degenerate', True)}."
+    )
