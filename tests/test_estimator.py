@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
 import outpoint as op
@@ -115,7 +117,7 @@ def test_parameters_are_the_options_of_learn():
         if name not in LEFT_OUT:
             found = own["local_score" if name == "score" else name]
             assert found.default == option.default, name
-    assert len(own) == len(options) - len(LEFT_OUT) + 1
+    assert own.keys() - options.keys() == {"threshold", "target", "local_score"}
     assert list(own) == list(op.OutpointLearner().get_params())
 
 
@@ -258,3 +260,38 @@ def test_holes_are_integrated_out() -> None:
     assert dropping.posterior_.info.n_observations == 39
     with pytest.raises(op.DataError, match="1 missing value, in row 5"):
         op.OutpointLearner(missing="refuse").fit(X)
+
+
+def test_predictions(frame):
+    learner = op.OutpointLearner(target="c", seed=1).fit(frame)
+    new = frame[["a", "b"]].iloc[:4]
+    expected = op.learn(frame, seed=1).predict(new, "c")["mean"]
+    np.testing.assert_array_equal(learner.predict(new), expected)
+    assert learner.score(frame) == pytest.approx(learner.posterior_.log_predictive(frame).mean())
+    assert not hasattr(learner, "classes_")
+    with pytest.raises(op.OptionError, match="categorical target"):
+        learner.predict_proba(new)
+    with pytest.raises(op.OptionError, match="'zz' is not one of the variables"):
+        op.OutpointLearner(target="zz").fit(frame)
+    assert not hasattr(op.OutpointLearner(), "predict")
+    with pytest.raises(AttributeError, match="target="):
+        op.OutpointLearner().fit(frame).predict(new)
+
+
+def test_predicted_levels(frame):
+    mixed = frame.assign(group=np.where(frame["b"] > 0, "high", "low"))
+    learner = op.OutpointLearner(target="group", seed=1).fit(mixed)
+    shares = learner.predict_proba(frame)
+    assert list(learner.classes_) == ["high", "low"]
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(learner.predict(frame), learner.classes_[shares.argmax(axis=1)])
+    assert (learner.predict(frame) == mixed["group"]).mean() > 0.9
+
+
+def test_cross_validation(frame):
+    """Scores are those of rows that were not learned from; before fit there are none."""
+    scores = cross_val_score(op.OutpointLearner(seed=1), frame, cv=3)
+    assert len(scores) == 3
+    assert (scores < 0).all()
+    with pytest.raises(NotFittedError):
+        op.OutpointLearner().score(frame)

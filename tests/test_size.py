@@ -33,6 +33,14 @@ def test_given_variables_do_not_count():
 
 
 @pytest.mark.long
+def test_a_large_part_is_searched_beside_more_roots_than_fit_together():
+    data = table(1030)
+    found = op.find_map(data, roots=list(data)[:-25], runs=1, steps=200, seed=1)
+    assert found.searched_sizes == (25,)
+    assert len(found.exact_sizes) == 1005
+
+
+@pytest.mark.long
 def test_the_best_dag_of_a_thousand_variables():
     """Of a chain whose neighbours have a correlation of 0.57, in 200 rows, most links are found."""
     found = op.find_map(table(1000, 200), runs=2, seed=1)

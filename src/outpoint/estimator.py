@@ -8,11 +8,13 @@ scikit-learn is needed: it is imported only when it asks for its tags itself.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outpoint.augmentation import INTEGRATING
 from outpoint.data import Data, Dataset, Entry
@@ -35,6 +37,23 @@ if TYPE_CHECKING:
 FITTED = "posterior_"
 
 
+class _needs_target:
+    """A method that is there once the estimator has a target, as scikit-learn asks by hasattr."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, learner: Any, owner: type) -> Any:
+        if learner is None:
+            return self._method
+        if learner.target is None:
+            raise AttributeError(
+                f"{self._method.__name__} needs the column to predict: OutpointLearner(target=...)."
+            )
+        return MethodType(self._method, learner)
+
+
 class OutpointLearner:
     """An estimator of the posterior over DAGs.
 
@@ -55,11 +74,15 @@ class OutpointLearner:
         Number of the columns of ``X``, and their names if it had any. Columns that reading leaves
         out, such as identifiers, are among them; graphs and tables are over the variables that were
         learned, ``posterior_.names``.
+    ``classes_``
+        The levels of a categorical ``target``, in the order of :meth:`predict_proba`.
 
     Parameters
     ----------
     threshold
         The support from which an edge counts; None for the edges of the most probable DAG.
+    target
+        The column that ``predict`` is about; it is learned from like all others.
     local_score
         The ``score`` of :func:`outpoint.learn`.
     """
@@ -69,6 +92,7 @@ class OutpointLearner:
         self,
         *,
         threshold: float | None = None,
+        target: str | None = None,
         local_score: Score = "auto",
         method: str = "auto",
         max_parents: int | None = None,
@@ -145,6 +169,8 @@ class OutpointLearner:
         asked = Options.read(FIT, options)
         _refuse_unusable(X, asked.allow_degenerate)
         data = read(X, asked, keeps_holes=asked.method in INTEGRATING)
+        if asked.target is not None and asked.target not in data.names:
+            raise OptionError(f"the target {asked.target!r} is not one of the variables.")
         not_reading = [one for one in options_of(LEARN) if one.role != Role.READING]
         posterior = learn(data, **asked.chosen(not_reading))
         threshold = asked.threshold
@@ -164,7 +190,12 @@ class OutpointLearner:
         names = [str(name) for name in getattr(X, "columns", data.names)]
         shape: tuple[int, ...] = getattr(X, "shape", ())
         self.n_features_in_ = shape[1] if len(shape) == 2 else len(names)
-        vars(self).pop("feature_names_in_", None)
+        for name in ("feature_names_in_", "classes_"):
+            vars(self).pop(name, None)
+        if asked.target is not None:
+            levels = data.levels[data.names.index(asked.target)]
+            if levels is not None:
+                self.classes_ = np.array(levels, dtype=object)
         if _has_names(X):
             self.feature_names_in_ = np.array(names, dtype=object)
         return self
@@ -172,6 +203,48 @@ class OutpointLearner:
     def fit_predict(self, X: Data, y: Any = None) -> pd.DataFrame:
         """Fit, and return ``adjacency_matrix_``."""
         return self.fit(X).adjacency_matrix_
+
+    @_needs_target
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The ``target`` in new rows: its mean, or its most probable level.
+
+        ``X`` may have any of the columns; blank cells and absent columns are unknown, and those of
+        the target are not looked at. ``posterior_.predict`` tells how sure that is.
+        """
+        found = self._predicted(X)
+        if hasattr(self, "classes_"):
+            return np.asarray(self.classes_[found.to_numpy().argmax(axis=1)])
+        return found["mean"].to_numpy()
+
+    @_needs_target
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """The probability of each level of a categorical ``target`` in new rows."""
+        if self.__sklearn_is_fitted__() and not hasattr(self, "classes_"):
+            raise OptionError("probabilities of levels need a categorical target.")
+        return self._predicted(X).to_numpy()
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean log predictive density of rows, the target's columns included; ``y`` is ignored.
+
+        The larger the better: the averaged model is compared with others on rows that neither has
+        seen.
+        """
+        return float(self._fitted(X).log_predictive(X).mean())
+
+    def _predicted(self, X: Any) -> pd.DataFrame:
+        return self._fitted(X).predict(X, self.get_params()["target"])
+
+    def _fitted(self, X: Any) -> Posterior:
+        """What was learned; refuses columns without names that are not as many as then."""
+        if not self.__sklearn_is_fitted__():
+            raise _not_fitted()
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        if not _has_names(X) and len(shape) == 2 and shape[1] != self.n_features_in_:
+            raise DataError(
+                f"X has {shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        return self.posterior_
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether ``fit`` has been called."""
@@ -196,6 +269,16 @@ class OutpointLearner:
             if type(value) is not type(defaults[name]) or value != defaults[name]
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def _not_fitted() -> Exception:
+    """What scikit-learn expects where it is there."""
+    text = "this OutpointLearner is not fitted yet: call fit first."
+    try:
+        from sklearn.exceptions import NotFittedError
+    except ImportError:
+        return OptionError(text)
+    return NotFittedError(text)
 
 
 def _has_names(X: Any) -> bool:

@@ -38,7 +38,7 @@ def test_screen(run: Run, runs: Runs) -> None:
     assert all(line == line.rstrip() for line in lines)
     assert "-0.000" not in "\n".join(lines)
     assert lines[-2] == (
-        "Draws     100 DAGs, each with new coefficients; 95% of the effects drawn lie between "
+        "Draws     100 DAGs, each with new parameters; 95% of the effects drawn lie between "
         "lower and upper, in the units of the data"
     )
     assert lines[-1].startswith("Verdict   exact")
@@ -65,17 +65,46 @@ def test_the_largest_in_standard_deviations_come_first(run: Run) -> None:
     assert "mean_in_sd" not in in_sd.out
 
 
-def test_categories_are_said_to_be_left_out(run: Run) -> None:
+def test_categories_have_effects(run: Run) -> None:
     options = ["--categorical", "chas", "--max-parents", "1", "--out", "r", "-q"]
     assert run("learn", "boston", *options).code == 0
-    between = "effects are those between continuous variables"
-    assert f"Left out  chas (categorical): {between}\n" in run("effects", "r", "--draws", "20").out
     found = strict_json(run("effects", "r", "--draws", "20", "--json").out)
     check_schema(found, "effects")
-    assert found["left_out"] == ["chas"]
-    refused = run("effects", "r", "--cause", "chas")
+    assert found["left_out"] == []
+    assert {row["cause"] for row in found["effects"]} == set(op.datasets.boston().names)
+    assert run("effects", "r", "--cause", "chas", "--draws", "20").code == 0
+
+
+def test_effects_in_series(run: Run) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=80).cumsum()
+    frame = pd.DataFrame({"t": range(80), "x": x, "y": rng.normal(size=80) + np.roll(x, 1)})
+    frame["g"] = np.where(x > x.mean(), "high", "low")
+    frame.to_csv("s.csv", index=False)
+    assert run("learn", "s.csv", "--time-column", "t", "--out", "r", "-q").code == 0
+    between = "of this series, effects are those between continuous variables"
+    out = run("effects", "r", "--draws", "20").out
+    assert f"Left out  g, g[-1] (categorical): {between}" in out
+    refused = run("effects", "r", "--cause", "g")
     assert refused.code == 2
-    assert f"'chas' is categorical: {between}." in refused.err
+    assert f"'g' is categorical: {between}" in refused.err
+    words = ["effects", "r", "--steps", "2", "--draws", "20", "--seed", "1"]
+    found = strict_json(run(*words, "--json", "--out", "e.csv").out)
+    check_schema(found, "effects_over_time")
+    expected = op.load("r").effects_over_time(2, n_draws=20, seed=1)
+    for table in (pd.DataFrame(found["effects"]), pd.read_csv("e.csv")):
+        pd.testing.assert_frame_equal(table, expected, check_dtype=False)
+    assert "effects over time" in run(*words, "--cause", "x").out
+
+
+def test_several_variables_are_set_together(run: Run, runs: Runs) -> None:
+    words = ["effects", str(runs.exact), "--effect", "d", "--set", "a=0,1", "--set", "b=2,2"]
+    found = strict_json(run(*words, "--seed", "1", "--json").out)
+    check_schema(found, "effect")
+    both = {"a": ("0", "1"), "b": ("2", "2")}
+    expected = op.load(runs.exact).effect(both, "d", n_draws=2000, seed=1)
+    assert found["mean"] == pytest.approx(expected.mean)
+    assert found["question"] == "d when setting a from 0 to 1 and b from 2 to 2"
 
 
 def test_hostile_names(run: Run, runs: Runs) -> None:

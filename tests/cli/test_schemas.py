@@ -29,6 +29,9 @@ SCHEMAS = [
     "adjustment_sets",
     "next_experiment",
     "effect",
+    "effects_over_time",
+    "predict",
+    "parameters",
 ]
 
 

@@ -72,8 +72,10 @@ def test_conditionals_given_all_others(score: str, target: int) -> None:
 
     if levels is not None:
         expected = np.array([at(k) for k in range(len(levels))])
+        expected = expected * _factors(everything, score, row, target)
         np.testing.assert_allclose(found.weights[0], expected / expected.sum(), atol=1e-8)
-        wrong = everything.weights @ _shares(everything, row, target, len(levels))
+        factors = _factors(everything, score, row, target)
+        wrong = everything.weights @ _shares(everything, row, target, factors)
         assert np.abs(wrong - found.weights[0]).max() > 1e-4, "DAGs must be weighed by the rest"
         return
     mean, sd = _moments(found)
@@ -85,12 +87,27 @@ def test_conditionals_given_all_others(score: str, target: int) -> None:
     assert mean == pytest.approx(first / total, abs=1e-8 * max(1.0, sd))
 
 
-def _shares(everything: Enumerated, row: np.ndarray, target: int, n_levels: int) -> np.ndarray:
+def _factors(everything: Enumerated, score: str, row: np.ndarray, target: int) -> np.ndarray:
+    """With columns that code levels: the share of a level over the density of the target alone."""
+    values = TABLES[score].values[:, target]
+    levels = TABLES[score].levels[target] or ()
+    if score != "blocks":
+        return np.ones(len(levels))
+    alone = []
+    for level in range(len(levels)):
+        row[target] = level
+        alone.append(np.exp(everything.predict(target, (), row)))
+    return np.bincount(values.astype(int), minlength=len(levels)) / len(values) / np.array(alone)
+
+
+def _shares(
+    everything: Enumerated, row: np.ndarray, target: int, factors: np.ndarray
+) -> np.ndarray:
     """The conditional probabilities in each DAG, for the wrong average of conditionals."""
     parts = []
-    for level in range(n_levels):
+    for level, factor in enumerate(factors):
         row[target] = level
-        parts.append(everything.densities(row))
+        parts.append(everything.densities(row) * factor)
     joint = np.stack(parts, axis=1)
     return joint / joint.sum(axis=1, keepdims=True)
 
@@ -132,3 +149,23 @@ def test_drawn_parameters_and_cells_agree_with_sums(
         assert predicted.weights.shape[0] == 2
         np.testing.assert_allclose(predicted.weights.sum(axis=1), 1.0)
     assert N_NETWORKS > 100
+
+
+def test_rare_levels_keep_their_share() -> None:
+    """Where nothing is known, levels coded as columns have the shares that were observed."""
+    rng = np.random.default_rng(8)
+    g = (rng.random(400) < 0.05).astype(float) + (rng.random(400) < 0.3)
+    values = np.column_stack([g, rng.normal(size=400) + g])
+    data = Dataset(("g", "x"), values, (("a", "b", "c"), None))
+    shares = np.bincount(g.astype(int)) / 400
+    model = model_of("blocks", data)
+    dags = np.zeros((2, 2, 2), dtype=bool)
+    dags[1, 0, 1] = True
+    averaged = AveragedModel(model, dags, np.array([0.5, 0.5]))
+    nothing = np.full((1, 2), np.nan)
+    np.testing.assert_allclose(averaged.predict(nothing, 0).weights[0], shares, atol=1e-12)
+    far = averaged.predict(np.array([[np.nan, 4.5]]), 0).weights[0]
+    assert far[2] > shares[2]
+    rows = model.sample_parameters(dags[1], rng).simulate(20_000, rng)
+    seen = np.bincount(rows[:, 0].astype(int), minlength=3) / 20_000
+    np.testing.assert_allclose(seen, shares, atol=0.08)  # of one set of drawn parameters

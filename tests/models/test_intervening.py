@@ -8,7 +8,7 @@ import pytest
 import outpoint as op
 from outpoint.data import Dataset
 from outpoint.models import NetworkModel
-from outpoint.models.intervening import Intervened, Target, follow
+from outpoint.models.intervening import Intervened, Target, follow, list_levels
 from outpoint.posterior.effects import GaussianModel, sample_effects
 from tests.reference import all_dags
 
@@ -146,11 +146,21 @@ def test_conditional_gaussian_against_long_simulation():
     rows = 4000
     fixed = {2: (np.arange(2 * rows), np.repeat([0.0, 1.0], rows))}
     families = dict(enumerate(network.families))
-    columns = follow(
+    columns, weights = follow(
         model.coding, network.order, families, fixed, 2 * rows, rows, np.random.default_rng(2)
     )
-    found = Target(3).from_columns(model.coding, columns).reshape(2, rows).mean(axis=1)
+    found = (Target(3).from_columns(model.coding, columns) * weights).reshape(2, rows).sum(axis=1)
     np.testing.assert_allclose(found, long, atol=0.15)  # 4,000 rows: sd .02; wrong by units: 1
+    listed = list_levels(model.coding, [0, 1], 6)
+    assert listed is not None
+    fixed = {2: (np.arange(12), np.repeat([0.0, 1.0], 6))}
+    columns, weights = follow(
+        model.coding, network.order, families, fixed, 12, 6, np.random.default_rng(2), listed=listed
+    )
+    np.testing.assert_allclose(weights.reshape(2, 6).sum(axis=1), 1.0)
+    found = (Target(3).from_columns(model.coding, columns) * weights).reshape(2, 6).sum(axis=1)
+    np.testing.assert_allclose(found, long, atol=0.03)  # 200,000 rows: sd .005
+    assert list_levels(model.coding, [0, 1], 5) is None
     assert abs(long[1] - long[0]) > 0.5
 
 

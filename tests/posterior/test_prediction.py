@@ -60,7 +60,27 @@ def test_coefficients_are_those_of_least_squares_where_data_are_many() -> None:
     assert table.loc["(intercept)", "mean"] == pytest.approx(intercept, abs=0.1)
     assert table.loc["x", "sd"] == pytest.approx(4.0 / np.sqrt(3000) / 5.0, rel=0.1)
     assert table.loc["x", "lower"] < slope < table.loc["x", "upper"]
-    assert table.loc["(noise sd)", "mean"] == pytest.approx(4.0, rel=0.05)
+    noise = table.loc["(noise sd)"]
+    assert noise["mean"] == pytest.approx(4.0, rel=0.05)
+    assert noise["sd"] == pytest.approx(noise["mean"] / np.sqrt(2 * 3000), rel=0.05)
+    half = 1.96 * noise["sd"]
+    assert noise["lower"] == pytest.approx(noise["mean"] - half, abs=0.1 * half)
+    assert noise["upper"] == pytest.approx(noise["mean"] + half, abs=0.1 * half)
+
+
+def test_noise_is_that_of_drawn_parameters() -> None:
+    """Four rows: 20,000 draws of the variance, within five errors of mean and limits."""
+    data = Dataset(("a", "b"), np.random.default_rng(2).normal(size=(8, 2)))
+    post = op.learn(data, seed=1)
+    dag = op.Dag.from_edges(post.names, [("a", "b")])
+    noise = post.parameters(dag)["b"].set_index("term").loc["(noise sd)"]
+    part = post.network_model.families(dag)[1][0]
+    rng = np.random.default_rng(3)
+    drawn = [part.draw(rng).variances[0] for _ in range(20_000)]
+    sigma = np.sqrt(drawn) * post.network_model.coding.scales[1]
+    assert noise["mean"] == pytest.approx(sigma.mean(), abs=5 * sigma.std() / np.sqrt(20_000))
+    for q, limit in ((0.025, "lower"), (0.975, "upper")):
+        assert (sigma <= noise[limit]).mean() == pytest.approx(q, abs=0.0056)
 
 
 def test_simulated_rows_have_the_predicted_shares() -> None:

@@ -259,5 +259,5 @@ def test_refusals(words, options, message):
 
 def test_scores_without_a_model_are_refused():
     posterior = op.learn(categorical_data(3), "bic", seed=1)
-    with pytest.raises(OptionError, match="with a score that has a model"):
+    with pytest.raises(OptionError, match="need a score with a model"):
         posterior.effect("a", "c")

@@ -24,9 +24,12 @@ from outpoint.cli.interruption import Interrupted, without_complaints
 from outpoint.cli.learn import learn
 from outpoint.cli.map import map_command
 from outpoint.cli.next_experiment import next_experiment
+from outpoint.cli.parameters import parameters
+from outpoint.cli.predict import predict
 from outpoint.cli.probability import probability
 from outpoint.cli.report import report
 from outpoint.cli.reproduce import reproduce
+from outpoint.cli.sample import sample
 from outpoint.cli.score import score
 from outpoint.cli.simulate import simulate
 from outpoint.cli.streams import (
@@ -60,7 +63,10 @@ app.command("next-experiment")(next_experiment)
 for command in (
     report,
     probability,
+    predict,
     effects,
+    parameters,
+    sample,
     compare,
     export,
     score,

@@ -1,5 +1,6 @@
 """``outpoint effects``: causal effects from a run."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from outpoint.posterior.what_if import Effect
 
 N_SHOWN = 20
-BETWEEN = "effects are those between continuous variables"
+BETWEEN = "of this series, effects are those between continuous variables"
 IN_UNITS = ("mean", "sd", "lower", "upper", "mean_given_path")
 """Columns of any size, of which three digits are shown wherever they begin."""
 UNITS = {"original": "in the units of the data", "sd": "in standard deviations"}
@@ -42,11 +43,27 @@ def effects(
             metavar="LEVEL", help="With --levels: the level of the effect (default: its last)."
         ),
     ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=A,B",
+            help="Instead of --cause and --levels, for several variables that are set together; "
+            "repeatable.",
+        ),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Of a time series: effects after 0 to this many steps.",
+        ),
+    ] = None,
     draws: Annotated[
         int,
         typer.Option(
             metavar="NUMBER",
-            help="DAGs to draw, each with new coefficients; at most as many as the run has kept.",
+            help="DAGs to draw, each with new parameters; at most as many as the run has kept.",
         ),
     ] = 2000,
     level: Annotated[
@@ -89,25 +106,23 @@ def effects(
             raise OptionError(f"{name!r} is not one of the variables of the run.")
     if cause is not None and cause == effect:
         raise OptionError(f"{cause!r} is both the cause and the effect: choose two variables.")
-    if levels is not None or effect_level is not None:
-        if levels is None or cause is None or effect is None:
-            raise OptionError("two --levels are compared of a --cause for an --effect: name all.")
-        two = options.parse_group(levels, "--levels")
+    contrast = _parse_contrast(posterior.names, cause, effect, levels, effect_level, setting)
+    if contrast is not None and effect is not None:
         one = posterior.effect(
-            cause, effect, two, effect_level, n_draws=draws, seed=seed, interval_level=level
+            contrast, effect, None, effect_level, n_draws=draws, seed=seed, interval_level=level
         )
         _show_one(posterior, one, out, quiet=quiet, json=json)
+        return
+    if steps is not None:
+        table = posterior.effects_over_time(steps, n_draws=draws, seed=seed, level=level)
+        _show_steps(posterior, _chosen(table, cause, effect), level, out, quiet=quiet, json=json)
         return
     found = posterior.causal_effects(n_draws=draws, seed=seed, level=level, units=units)
     left_out = [name for name in posterior.names if name not in found.names]
     for name in (cause, effect):
         if name in left_out:
             raise OptionError(f"{name!r} is categorical: {BETWEEN}.")
-    table = found.table()
-    if cause is not None:
-        table = table[table["cause"] == cause]
-    if effect is not None:
-        table = table[table["effect"] == effect]
+    table = _chosen(found.table(), cause, effect)
     if out is not None:
         write_text(out, format_table(table, ("cause", "effect")))
     if json:
@@ -127,6 +142,73 @@ def effects(
             print_note(f"{'File':<10}{out}")
 
 
+def _parse_contrast(
+    names: Sequence[str],
+    cause: str | None,
+    effect: str | None,
+    levels: str | None,
+    effect_level: str | None,
+    setting: list[str] | None,
+) -> dict[str, list[str]] | None:
+    """The variables that are set, each with two values; None if all pairs are asked for."""
+    from outpoint.errors import OptionError
+
+    if setting:
+        if cause is not None or levels is not None:
+            raise OptionError("use either --cause or --set, which names causes with their values.")
+        if effect is None:
+            raise OptionError("name the --effect of what is --set.")
+        form = "--set is written NAME=A,B, such as age=40,50, not {!r}."
+        found = {}
+        for text in setting:
+            if "=" not in text:
+                raise OptionError(form.format(text))
+            name, two = options.parse_setting(text, names, "--set")
+            found[name] = options.parse_group(two, "--set")
+        return found
+    if levels is None and effect_level is None:
+        return None
+    if levels is None or cause is None or effect is None:
+        raise OptionError("two --levels are compared of a --cause for an --effect: name all.")
+    return {cause: options.parse_group(levels, "--levels")}
+
+
+def _chosen(table: "pd.DataFrame", cause: str | None, effect: str | None) -> "pd.DataFrame":
+    """The rows of these variables."""
+    if cause is not None:
+        table = table[table["cause"] == cause]
+    return table if effect is None else table[table["effect"] == effect]
+
+
+def _show_steps(
+    posterior: "Posterior",
+    table: "pd.DataFrame",
+    level: float,
+    out: Path | None,
+    *,
+    quiet: bool,
+    json: bool,
+) -> None:
+    """Effects in a time series; on screen those that are not certainly none."""
+    from outpoint.cli.output import frame_to_rows, print_json, print_note
+    from outpoint.cli.summary import make_console, print_line, print_table
+    from outpoint.posterior.export import format_table
+    from outpoint.writing import write_text
+
+    if out is not None:
+        write_text(out, format_table(table, ("cause", "effect")))
+    if json:
+        print_json({"level": level, "effects": frame_to_rows(table)})
+    elif not quiet:
+        console = make_console()
+        shown = table[table["p_zero"] < 0.99]
+        print_table(console, shown, "effects over time", significant=IN_UNITS)
+        print_line(console, "Not shown", "effects that are none with probability 0.99 or more")
+        print_line(console, "Verdict", posterior.verdict)
+        if out is not None:
+            print_note(f"{'File':<10}{out}")
+
+
 def _print(
     posterior: "Posterior",
     found: "CausalEffects",
@@ -139,16 +221,15 @@ def _print(
     from outpoint.posterior.effects import standardized_means
 
     console = make_console()
-    sizes = table["mean"].to_numpy()
-    if posterior.model is not None and found.units != "sd":
-        sizes = standardized_means(found, table, posterior.model)
+    sizes = standardized_means(found, table, posterior)
+    if found.units != "sd":
         table = table.assign(mean_in_sd=sizes)
     order = (-abs(sizes)).argsort(kind="stable")[:N_SHOWN]
     print_table(console, table.iloc[order], title, significant=IN_UNITS)
     print_line(
         console,
         "Draws",
-        f"{found.n_draws:,} DAGs, each with new coefficients; {100 * found.level:.4g}% of the "
+        f"{found.n_draws:,} DAGs, each with new parameters; {100 * found.level:.4g}% of the "
         f"effects drawn lie between lower and upper, {UNITS[found.units]}",
     )
     if left_out:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from outpoint.cli import options
+from outpoint.errors import OptionError
 
 N_SHOWN = 20
 
@@ -16,6 +17,13 @@ def next_experiment(
         typer.Option(
             metavar="FEATURE",
             help="What is to be found out, such as 'a -> ... -> b', instead of the whole DAG.",
+        ),
+    ] = None,
+    effect: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CAUSE,EFFECT",
+            help="Or how large this effect is: uncertainty is its standard deviation.",
         ),
     ] = None,
     quiet: options.Quiet = False,
@@ -30,18 +38,24 @@ def next_experiment(
     from outpoint.cli.summary import make_console, print_line, print_table
 
     posterior = load_run(run)
-    table = posterior.next_experiment(target)
+    pair = None if effect is None else options.parse_group(effect, "--effect")
+    if pair is not None and len(pair) != 2:
+        raise OptionError(f"--effect is written CAUSE,EFFECT, not {effect!r}.")
+    table = posterior.next_experiment(target, effect=None if pair is None else (pair[0], pair[1]))
     if json:
-        print_json({"target": target, "experiments": frame_to_rows(table)})
+        print_json({"target": target, "effect": pair, "experiments": frame_to_rows(table)})
     elif not quiet:
         console = make_console()
         what = "the DAG" if target is None else target
+        unit = "bits"
+        if pair is not None:
+            what, unit = f"the effect of {pair[0]} on {pair[1]}", "standard deviations"
         print_table(console, table.head(N_SHOWN), f"experiments that tell most about {what}")
         before = float(table["before"].iloc[0])
         print_line(
             console,
             "Open",
-            f"{before:.3f} bits, which no further observations can tell; after setting the "
-            "variable, the bits in the last column are expected to be left",
+            f"{before:.3g} {unit}, which no further observations can tell; after setting the "
+            f"variable, what the last column says is expected to be left",
         )
         print_line(console, "Verdict", posterior.verdict)

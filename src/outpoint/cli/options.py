@@ -242,6 +242,17 @@ def parse_group(text: str, what: str = "a tier") -> list[str]:
     return group
 
 
+def parse_setting(text: str, names: Sequence[str], what: str) -> tuple[str, str]:
+    """A variable and what it is set to, of a text such as 'age=40'; names may hold a '='."""
+    parts = text.split("=")
+    splits = [("=".join(parts[:i]).strip(), "=".join(parts[i:])) for i in range(1, len(parts))]
+    known = [split for split in splits if split[0] in names]
+    setting = (known or splits or [("", "")])[0]
+    if not setting[0] or not setting[1].strip():
+        raise OptionError(f"{what} is written NAME=VALUE, such as age=40, not {text!r}.")
+    return setting[0], setting[1].strip()
+
+
 def parse_score(
     name: str, data: "Dataset", raw_units: bool | None, equivalent_sample_size: float | None
 ) -> "LocalScore":

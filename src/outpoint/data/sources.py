@@ -84,9 +84,9 @@ class Source:
         return {name: kind for name, kind in self.said.items() if name in names}
 
 
-def source_of_file(path: Path, reading: Reading) -> Source:
+def source_of_file(path: Path, reading: Reading, least_columns: int = 2) -> Source:
     """A text file; a decimal comma is recognised between semicolons, where it must be one."""
-    table = read_table(path, reading.separator)
+    table = read_table(path, reading.separator, least_columns)
     decimal: DecimalMark = reading.decimal or "."
     notes = table.notes
     if reading.decimal is None and table.separator == ";":

@@ -61,8 +61,11 @@ def validate_separator(separator: str | None) -> str | None:
     return separator
 
 
-def read_table(path: Path, separator: str | None = None) -> TextTable:
-    """Read a table with a header row from a text file, plain or gzip-compressed."""
+def read_table(path: Path, separator: str | None = None, least_columns: int = 2) -> TextTable:
+    """Read a table with a header row from a text file, plain or gzip-compressed.
+
+    One of fewer than ``least_columns`` is refused.
+    """
     content = read_content(path)
     shown = repr(path.name)
     body, n_skipped, stated = _skip_preamble(content.text)
@@ -75,7 +78,7 @@ def read_table(path: Path, separator: str | None = None) -> TextTable:
     _, header = next(numbered)
     names = tuple(field.strip() for field in header)
     n_named = max((v + 1 for v, name in enumerate(names) if name), default=0)
-    _validate_header(names[:n_named], shown)
+    _validate_header(names[:n_named], shown, least_columns)
     columns, lines = _collect_columns(numbered, len(names), n_named, shown)
     if not columns:
         raise DataError(f"The file {shown} has a header but no data rows; add the observations.")
@@ -241,9 +244,9 @@ def _set_row_names_aside(
     return tuple(names[v] for v in named), [columns[v] for v in named], notes
 
 
-def _validate_header(names: tuple[str, ...], shown: str) -> None:
+def _validate_header(names: tuple[str, ...], shown: str, least: int) -> None:
     """Refuse a single column and a first row that holds data instead of names."""
-    if len(names) <= 1:
+    if len(names) < least:
         only = names[0][:40] if names else ""
         raise DataError(
             f"The file {shown} has one column ({only!r}), but outpoint needs at least two "

@@ -30,10 +30,13 @@ from typing import NamedTuple
 import numpy as np
 
 from outpoint.arrays import Booleans, Floats, Integers
+from outpoint.data.wording import enumerate_names
+from outpoint.errors import DataError
 from outpoint.models.gaussian_rows import GaussianNetworks, relative_error
 from outpoint.models.model import NetworkModel
 from outpoint.models.network import order_of
 from outpoint.models.regression import Regression
+from outpoint.models.tables import Table
 
 MOST_COMPLETIONS = 4096
 """Completions of a row that are all looked at."""
@@ -133,21 +136,31 @@ class AveragedModel:
         plain, inverse = np.unique(plain, axis=0, return_inverse=True)
         distinct = np.where(np.isinf(plain), np.nan, plain)
         patterns, group = np.unique(np.isnan(distinct), axis=0, return_inverse=True)
-        places, found = [], []
+        places, found, left = [], [], []
         for number, unknown in enumerate(patterns):
             rows = np.flatnonzero(group.reshape(-1) == number)
-            for part in self._predict_rows(distinct[rows], unknown, target):
-                found.append(part)
+            parts = self._predict_rows(distinct[rows], unknown, target)
+            if parts is None:
+                left.append(rows)
+            else:
+                found += parts
+                places.append(rows)
+        if left:
+            rows = np.sort(np.concatenate(left))
+            size = max(1, 10 * CELLS // self.n_networks)
+            for start in range(0, len(rows), size):
+                found.append(self._simulate(distinct[rows[start : start + size]], target))
             places.append(rows)
         order = np.argsort(np.concatenate(places))[inverse.reshape(-1)]
         return Predicted(*(_stacked(parts)[order] for parts in zip(*found, strict=True)))
 
     def _predict_rows(
         self, values: Floats, unknown: Booleans, target: int | None
-    ) -> Iterator[Predicted]:
-        """Rows of which the same cells are unknown, a piece after the other."""
+    ) -> list[Predicted] | None:
+        """Rows of which the same cells are unknown, in pieces; None if they must be simulated."""
         needed = self._needed(unknown, target)
         missing = np.flatnonzero(unknown & needed)
+        self._require_given(missing)
         coding = self.model.coding
         levels = [coding.levels[v] for v in missing]
         is_coded = [coding.codes[v] is not None and v != target for v in missing]
@@ -155,17 +168,26 @@ class AveragedModel:
         n_continuous = sum(one is None for one in levels)
         if not any(is_coded) and n_continuous <= 1 and n_nodes <= MOST_COMPLETIONS:
             size = max(1, CELLS // (n_nodes * (USUAL_NODES if n_continuous else 1)))
-            for start in range(0, len(values), size):
-                yield self._complete(values[start : start + size], missing, needed, target)
-        elif self.model.is_gaussian:
-            size = max(1, CELLS // 10)
-            for start in range(0, len(values), size):
-                part = values[start : start + size]
-                yield Predicted(*self._networks.predict(part, unknown, target))
-        else:
-            size = max(1, 10 * CELLS // self.n_networks)
-            for start in range(0, len(values), size):
-                yield self._simulate(values[start : start + size], unknown, needed, target)
+            return [
+                self._complete(values[start : start + size], missing, needed, target)
+                for start in range(0, len(values), size)
+            ]
+        if not self.model.is_gaussian:
+            return None
+        size = max(1, CELLS // 10)
+        return [
+            Predicted(*self._networks.predict(values[start : start + size], unknown, target))
+            for start in range(0, len(values), size)
+        ]
+
+    def _require_given(self, missing: Integers) -> None:
+        """Refuse rows that lack what has no distribution and others depend on."""
+        absent = [self.model.names[v] for v in missing if self.model.given[v]]
+        if absent:
+            raise DataError(
+                f"rows of a time series are predicted from the values before them: "
+                f"{enumerate_names(absent)} must be known; load_series makes such rows of a series."
+            )
 
     def _needed(self, unknown: Booleans, target: int | None) -> Booleans:
         """Variables that are known or asked for, and those that these may depend on."""
@@ -203,8 +225,11 @@ class AveragedModel:
         nothing = np.zeros((n_rows, 0))
         if target is None:
             return Predicted(log_density, np.zeros(n_rows), nothing, nothing, nothing)
-        shares = np.exp(total - density[:, None])
         found = full[:, :, target]
+        if target in self.model.level_corrections:
+            total = total + self.model.level_corrections[target][found.astype(np.intp)]
+            density = _log_sum(total, axis=1)
+        shares = np.exp(total - density[:, None])
         levels = self.model.coding.levels[target]
         if levels is None:
             order = np.argsort(found, axis=1, kind="stable")
@@ -299,25 +324,23 @@ class AveragedModel:
                 varied.append((np.where(is_varied, np.arange(len(sets)), -1)[numbers], spread))
         return _averaged(base, varied, (n_rows, n_all))
 
-    def _simulate(
-        self, values: Floats, unknown: Booleans, needed: Booleans, target: int | None
-    ) -> Predicted:
+    def _simulate(self, values: Floats, target: int | None) -> Predicted:
         """Draw unknown cells given their parents, and weigh by what is known."""
         rng = np.random.default_rng(self.seed)
         numbers, counts = np.unique(self.draw_dags(self.n_networks), return_counts=True)
         n_rows, column = len(values), -1 if target is None else target
         logs, drawn = np.empty((2, n_rows, self.n_networks))
+        encoded, unknown = self.model.coding.encode(values), np.isnan(values)
+        needed = self._needed(np.asarray(unknown.all(axis=0)), target)
         done = 0
         for number, count in zip(numbers, counts, strict=True):
-            columns = np.repeat(self.model.coding.encode(values), count, axis=0)
+            columns = np.repeat(encoded, count, axis=0)
+            hidden = np.repeat(unknown, count, axis=0)
             total = np.zeros(len(columns))
             families = self.model.families(self.dags[number])
             for v in order_of(self.dags[number]):
                 for part in families[v] if needed[v] else ():
-                    if unknown[v]:
-                        part.fill(columns, rng)
-                    else:
-                        total += part.log_predictive(columns)
+                    _fill_or_weigh(part, columns, hidden[:, v], total, rng)
             logs[:, done : done + count] = total.reshape(n_rows, count)
             drawn[:, done : done + count] = columns[:, column].reshape(n_rows, count)
             done += count
@@ -404,23 +427,47 @@ class MixedModel:
 Averaged = AveragedModel | MixedModel
 
 
+def _fill_or_weigh(
+    part: Regression | Table,
+    columns: Floats,
+    hidden: Booleans,
+    total: Floats,
+    rng: np.random.Generator,
+) -> None:
+    """Draw a column in the rows where it is hidden; add its log density to that of the others."""
+    if hidden.all():
+        part.fill(columns, rng)
+    elif not hidden.any():
+        total += part.log_predictive(columns)
+    else:
+        own = columns[hidden]
+        part.fill(own, rng)
+        columns[hidden] = own
+        total[~hidden] += part.log_predictive(columns[~hidden])
+
+
 def _averaged(
     base: Floats, varied: list[tuple[Integers, list[Floats | None]]], shape: tuple[int, int]
 ) -> Floats:
     """The log of the sum over DAGs; those that vary in the same way are added up first."""
     if not varied:
         return np.broadcast_to(_log_sum(base, axis=0)[:, None], shape)
-    keys = np.stack([numbers for numbers, _ in varied], axis=1)
-    distinct, group = np.unique(keys, axis=0, return_inverse=True)
+    group = np.zeros(len(base), dtype=np.int64)
+    for numbers, spread in varied:  # np.unique of whole rows would be slow
+        group = np.unique(group * (len(spread) + 1) + numbers, return_inverse=True)[1]
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    distinct = np.stack([numbers[order[starts]] for numbers, _ in varied], axis=1)
+    together = np.logaddexp.reduceat(base[order], starts, axis=0)
     total = np.full(shape, -np.inf)
-    for number, key in enumerate(distinct):
-        own = np.zeros(shape)
-        for place, (_, spread) in zip(key, varied, strict=True):
-            found = spread[place] if place >= 0 else None
-            if found is not None:
-                own += found
-        own += _log_sum(base[group.reshape(-1) == number], axis=0)[:, None]
-        np.logaddexp(total, own, out=total)
+    size = max(1, CELLS // (shape[0] * shape[1]))
+    for start in range(0, len(distinct), size):
+        part = slice(start, start + size)
+        own = np.repeat(together[part, :, None], shape[1], axis=2)
+        for places, (_, spread) in zip(distinct[part].T, varied, strict=True):
+            for place in np.unique(places[places >= 0]):
+                own[places == place] += spread[place]
+        np.logaddexp(total, _log_sum(own, axis=0), out=total)
     return total
 
 

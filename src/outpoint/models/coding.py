@@ -72,9 +72,28 @@ class Coding:
         """Which variables are continuous."""
         return np.array([one is None for one in self.levels])
 
+    @property
+    def deviations(self) -> Floats:
+        """The standard deviations of continuous variables, 1 for categorical ones."""
+        return np.where(self.is_continuous, self.scales * self.spreads, 1.0)
+
     def columns_of(self, variable: int) -> list[int]:
         """The columns of a variable."""
         return np.flatnonzero(self.owner == variable).tolist()
+
+    def shares(self, variable: int, columns: Floats | None = None) -> Floats:
+        """Shares (row, level) of levels whose mean columns these are; or those observed (level,).
+
+        The columns of a level are an affine function of the shares of levels, and 0 on average.
+        """
+        codes = self.codes[variable]
+        assert codes is not None
+        known = ~np.isnan(codes).any(axis=1)
+        own = np.zeros((1, codes.shape[1])) if columns is None else columns
+        system = np.column_stack([codes[known], np.ones(int(known.sum()))])
+        out = np.zeros((len(own), len(codes)))
+        out[:, known] = np.linalg.solve(system.T, np.column_stack([own, np.ones(len(own))]).T).T
+        return out[0] if columns is None else out
 
     def encode(self, values: Floats) -> Floats:
         """Columns of values; NaN where a value is, and for levels that have no code."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -13,6 +14,9 @@ from outpoint.errors import TooLargeError
 
 MOST_NUMBERED = 2**62
 """Configurations that have numbers."""
+
+FEW = 4096
+"""Configurations of which a list of all is kept."""
 
 MOST_LISTED = 2**22
 """Configurations whose parameters can be drawn all together."""
@@ -39,8 +43,17 @@ class Configurations:
         """The number of the state in every row of level codes (row, variable)."""
         return number_states(columns, self.parents, self.sizes)
 
+    @cached_property
+    def _places(self) -> Integers:
+        """The places of all states, where these are few."""
+        places = np.full(self.n_all, len(self.observed), dtype=np.intp)
+        places[self.observed] = np.arange(len(self.observed))
+        return places
+
     def places(self, numbers: NDArray[np.int64]) -> Integers:
         """Where states stand among the observed; those never observed share the place behind."""
+        if self.n_all <= FEW:
+            return np.asarray(self._places[numbers])
         found = np.searchsorted(self.observed, numbers)
         known = np.append(self.observed, -1)[found] == numbers
         return np.where(known, found, len(self.observed))
@@ -64,7 +77,9 @@ def number_states(
             "the parents of a variable have more joint levels than can be numbered: allow fewer "
             "parents, or join levels."
         )
-    numbers = np.zeros(len(columns), dtype=np.int64)
-    for parent, size in zip(parents, sizes, strict=True):
+    if not parents:
+        return np.zeros(len(columns), dtype=np.int64)
+    numbers = columns[:, parents[0]].astype(np.int64)
+    for parent, size in zip(parents[1:], sizes[1:], strict=True):
         numbers = numbers * size + columns[:, parent].astype(np.int64)
     return numbers

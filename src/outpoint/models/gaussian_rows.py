@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log, pi
 
@@ -26,6 +27,7 @@ class GaussianNetworks:
     given: Booleans
     means: Floats
     covariances: Floats
+    level_corrections: Mapping[int, Floats]
 
     @classmethod
     def draw(
@@ -34,7 +36,7 @@ class GaussianNetworks:
         """One network for each DAG, with parameters drawn from their posterior."""
         drawn = [model.sample_parameters(dag, rng).gaussian() for dag in dags]
         means, covariances = (np.stack(parts) for parts in zip(*drawn, strict=True))
-        return cls(model.coding, model.given, means, covariances)
+        return cls(model.coding, model.given, means, covariances, model.level_corrections)
 
     def predict(
         self, values: Floats, unknown: Booleans, target: int | None
@@ -86,6 +88,7 @@ class GaussianNetworks:
         if coding.codes[target] is None:
             scale, shift = coding.scales[target], coding.shifts[target]
             return density, error, shares, means[:, :, 0] * scale + shift, sds * scale
+        means = means + self.level_corrections[target]
         highest = means.max(axis=(1, 2), keepdims=True)
         weights = np.einsum("rs,rsk->rk", shares, np.exp(means - highest))
         return density, error, weights / weights.sum(axis=1, keepdims=True), nothing, nothing

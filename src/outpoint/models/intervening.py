@@ -4,9 +4,11 @@ Setting variables cuts the edges into them (truncated factorisation): p(y | do(x
 the families of all variables but x, summed over everything but y. Tables are summed exactly, one
 variable after the other, keeping the joint law of those that others still depend on. Means of
 Gaussian columns follow their regressions. Where categorical variables decide which regression
-holds, the former are simulated, with the same random numbers whatever is set. Parameters of
+holds, all their joint levels are listed, each with its probability; if these are too many, levels
+are simulated, with the same random numbers whatever is set. Parameters of
 different families are independent and each family counts once in every term, so that the
-expectation over parameters is what the means of the parameters give.
+expectation over parameters is what the means of the parameters give. The earlier values of a time
+series, which have no distribution of their own, are those that were observed, each as likely.
 Formulas: docs/math.md#what-if.
 """
 
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -34,7 +37,10 @@ Settings = dict[int, Floats]
 """The values (arm,) that variables are set to; a level as its code. Every arm is one experiment."""
 
 SIMULATED = 200
-"""Rows of categorical variables that are simulated where sums would have no closed form."""
+"""Rows of categorical variables that are simulated where they are too many to be listed."""
+
+MOST_LISTED = 1024
+"""Joint levels of categorical variables that are listed, with those observed before."""
 
 MOST_CELLS = 2**22
 """Cells of a joint law that is kept while tables are summed."""
@@ -48,21 +54,11 @@ class Target:
     level: int | None = None
 
     def from_columns(self, coding: Coding, columns: Floats) -> Floats:
-        """The expectation in every row of expected columns.
-
-        The columns of a level are an affine function of the probabilities of levels.
-        """
+        """The expectation in every row of expected columns."""
         if self.level is None:
             return coding.decode(columns, self.variable)
-        codes = coding.codes[self.variable]
-        assert codes is not None
-        known = np.logical_not(np.isnan(codes).any(axis=1))
         own = columns[:, coding.columns_of(self.variable)]
-        if not known[self.level]:
-            return np.zeros(len(columns))
-        system = np.column_stack([codes[known], np.ones(known.sum())])
-        shares = np.linalg.solve(system.T, np.column_stack([own, np.ones(len(own))]).T)
-        return np.asarray(shares[int(known[: self.level].sum())])
+        return np.asarray(coding.shares(self.variable, own)[:, self.level])
 
 
 def changed(settings: Settings) -> list[int]:
@@ -84,12 +80,16 @@ class Intervened:
         above = _ancestors(cut, target.variable)
         self.coding, self.settings, self.target = model.coding, settings, target
         self.is_reached = any(above[v] for v in changed(settings))
-        self.order = [v for v in order_of(cut) if above[v] and v not in settings]
-        self.parents = {v: tuple(np.flatnonzero(adjacency[:, v]).tolist()) for v in self.order}
-        self.families = {
-            v: () if model.given[v] else model.family(v, self.parents[v]) for v in self.order
+        self.order = [
+            v for v in order_of(cut) if above[v] and v not in settings and not model.given[v]
+        ]
+        self.pasts = {
+            v: model.pasts[:, v]
+            for v in np.flatnonzero(above & model.given).tolist()
+            if v not in settings
         }
-        self.has_tables = any(isinstance(p, Table) for own in self.families.values() for p in own)
+        self.parents = {v: tuple(np.flatnonzero(adjacency[:, v]).tolist()) for v in self.order}
+        self.families = {v: model.family(v, self.parents[v]) for v in self.order}
 
     def expected(self, rng: np.random.Generator) -> Floats:
         """The expectation in every arm, parameters averaged out."""
@@ -105,19 +105,39 @@ class Intervened:
 
     def _evaluate(self, families: Families, rng: np.random.Generator) -> Floats:
         v = self.target.variable
-        if self.coding.levels[v] is not None and self.coding.codes[v] is None:
-            laws = sum_tables(stack_tables([families]), self.order, self.settings, (v,))
-            return np.asarray(laws[v][0, :, self.target.level])
         n_arms = len(next(iter(self.settings.values())))
-        n_rows = SIMULATED if self.has_tables else 1
-        fixed = {
-            v: (np.arange(n_arms * n_rows), np.repeat(values, n_rows))
-            for v, values in self.settings.items()
-        }
-        order = [*self.settings, *self.order]
-        columns = follow(self.coding, order, families, fixed, n_arms * n_rows, n_rows, rng)
-        found = self.target.from_columns(self.coding, columns)
-        return np.asarray(found.reshape(n_arms, n_rows).mean(axis=1))
+        if self.coding.levels[v] is not None and self.coding.codes[v] is None:
+            n_rows = len(next(iter(self.pasts.values()), np.zeros(1)))
+            settings = {u: np.repeat(own, n_rows) for u, own in self.settings.items()}
+            settings |= {u: np.tile(own, n_arms) for u, own in self.pasts.items()}
+            laws = sum_tables(stack_tables([families]), self.order, settings, (v,))
+            found = laws[v][0, :, self.target.level]
+            return np.asarray(found.reshape(n_arms, n_rows).mean(axis=1))
+        n_pasts = len(next(iter(self.pasts.values()), np.zeros(1)))
+        tabled = [u for u in self.order if isinstance(families[u][0], DrawnTable)]
+        listed = list_levels(self.coding, tabled, MOST_LISTED // n_pasts)
+        n_states = SIMULATED if listed is None else len(next(iter(listed.values()), [0.0]))
+        n_rows = n_states if listed is None else n_states * n_pasts
+        rows = np.arange(n_arms * n_rows)
+        fixed = {u: (rows, np.repeat(own, n_rows)) for u, own in self.settings.items()}
+        for u, own in self.pasts.items():
+            each = np.resize(own, n_rows) if listed is None else np.repeat(own, n_states)
+            fixed[u] = rows, np.tile(each, n_arms)
+        order = [*fixed, *self.order]
+        columns, weights = follow(
+            self.coding, order, families, fixed, len(rows), n_rows, rng, listed=listed
+        )
+        found = self.target.from_columns(self.coding, columns) * weights
+        return np.asarray(found.reshape(n_arms, n_rows).sum(axis=1))
+
+
+def list_levels(coding: Coding, variables: Sequence[int], most: int) -> dict[int, Floats] | None:
+    """All joint levels of categorical variables, one row for each; None if they are too many."""
+    sizes = [len(coding.levels[v] or ()) for v in variables]
+    if prod(sizes) > most:
+        return None
+    grid = np.unravel_index(np.arange(prod(sizes)), sizes) if sizes else ()
+    return {v: own.astype(np.float64) for v, own in zip(variables, grid, strict=True)}
 
 
 def stack_tables(sets: Sequence[Families]) -> Tables:
@@ -168,13 +188,10 @@ def _factor(
     free = [u for u in around if u not in settings]
     if len(free) == len(around):
         return array[:, None], [*around, v]
-    n_arms = len(next(iter(settings.values())))
-    whole = slice(None)
-    chosen = [
-        array[(whole, *(int(settings[u][arm]) if u in settings else whole for u in around))]
-        for arm in range(n_arms)
-    ]
-    return np.stack(chosen, axis=1), [*free, v]
+    places = [1 + i for i, u in enumerate(around) if u in settings]
+    moved = np.moveaxis(array, places, range(1, len(places) + 1))
+    chosen: list[Any] = [settings[u].astype(np.intp) for u in around if u in settings]
+    return moved[(slice(None), *chosen)], [*free, v]
 
 
 def follow(
@@ -185,27 +202,47 @@ def follow(
     n_rows: int,
     period: int,
     rng: np.random.Generator,
-) -> Floats:
-    """Columns (row, column): means of Gaussian ones, simulated levels of those with tables.
+    *,
+    start: Floats | None = None,
+    listed: dict[int, Floats] | None = None,
+) -> tuple[Floats, Floats]:
+    """Columns (row, column), and the weights of the rows, which add up to 1 in every ``period``.
 
-    ``fixed`` has rows in which a variable is set, and what to; rows that are ``period`` apart use
-    the same random numbers. Columns of given variables are 0, their mean.
+    Gaussian columns are means. Columns with tables have the ``listed`` levels, over and over, and
+    rows weigh as much as these are probable; or else levels are simulated. ``fixed`` has rows in
+    which a variable is set, and what to; rows that are ``period`` apart use the same random
+    numbers. ``start`` has the columns of given variables, 0 by default.
     """
-    columns = np.zeros((n_rows, len(coding.owner)))
+    columns = np.zeros((n_rows, len(coding.owner))) if start is None else start.copy()
+    n_states = 1 if not listed else len(next(iter(listed.values())))
+    weights = np.full(n_rows, n_states / period if listed is not None else 1.0 / period)
     for v in order:
         for part in families.get(v, ()):
             if isinstance(part, DrawnRegression):
                 columns[:, part.child] = part.locations(columns)[0]
-            else:
-                cumulative = part.rows_of(columns).cumsum(axis=1)
-                uniform = np.tile(rng.random(period), n_rows // period)[:, None]
-                chosen = (uniform * cumulative[:, -1:] >= cumulative).sum(axis=1)
-                columns[:, part.child] = np.minimum(chosen, cumulative.shape[1] - 1)
+                continue
+            shares = part.rows_of(columns)
+            if listed is None:
+                columns[:, part.child] = _simulated(shares, period, rng)
+                continue
+            levels = np.resize(listed[v], n_rows)
+            columns[:, part.child] = levels
+            own = shares[np.arange(n_rows), levels.astype(np.intp)]
+            if v in fixed:
+                own[fixed[v][0]] = 1.0 / shares.shape[1]  # set, whatever level is listed
+            weights *= own
         if v in fixed:
             rows, values = fixed[v]
-            own = np.array(coding.columns_of(v))
-            columns[rows[:, None], own] = encode(coding, v, values)
-    return columns
+            columns[rows[:, None], np.array(coding.columns_of(v))] = encode(coding, v, values)
+    return columns, weights
+
+
+def _simulated(shares: Floats, period: int, rng: np.random.Generator) -> Integers:
+    """Levels drawn with probabilities (row, level), by the same numbers in every period."""
+    cumulative = shares.cumsum(axis=1)
+    uniform = np.tile(rng.random(period), len(shares) // period)[:, None]
+    chosen = (uniform * cumulative[:, -1:] >= cumulative).sum(axis=1)
+    return np.minimum(chosen, cumulative.shape[1] - 1)
 
 
 def encode(coding: Coding, variable: int, values: Floats) -> Floats:

@@ -12,6 +12,7 @@ Formulas: docs/math.md#parameters-and-predictive-densities.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,9 @@ NEEDS_MODEL = (
     "conditional-gaussian; bic and scores of one's own have none."
 )
 
+MOST_PASTS = 200
+"""Rows of earlier values that are kept of a time series."""
+
 Family = tuple[Regression | Table, ...]
 """The posterior of a variable's parameters: one part for each column that it owns."""
 
@@ -56,13 +60,15 @@ class Prior:
 class NetworkModel:
     """The conjugate posterior of the parameters of every family.
 
-    ``given`` variables, the earlier values of a time series, have no distribution of their own.
+    ``given`` variables, the earlier values of a time series, have no distribution of their own;
+    ``pasts`` (row, variable) are some of their observed values, NaN for all other variables.
     """
 
     coding: Coding
     prior: Prior
     statistics: Statistics
     given: Booleans
+    pasts: Floats = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
     _families: dict[tuple[int, tuple[int, ...]], Family] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -85,7 +91,8 @@ class NetworkModel:
         if data.slices is not None:
             given = np.isin(data.names, data.slices.given(data.names))
         source = ColumnMoments if isinstance(score, BGe | Blocks) else RowStatistics
-        return cls(coding, _prior_of(score, coding), source.from_data(data, coding), given)
+        statistics = source.from_data(data, coding)
+        return cls(coding, _prior_of(score, coding), statistics, given, _pasts(data, given))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -123,7 +130,28 @@ class NetworkModel:
     def sample_parameters(self, dag: Graph, rng: np.random.Generator) -> Network:
         """A network with parameters drawn from their posterior."""
         drawn = tuple(tuple(part.draw(rng) for part in family) for family in self.families(dag))
-        return Network(self.coding, order_of(self.adjacency(dag)), drawn)
+        return Network(self.coding, order_of(self.adjacency(dag)), drawn, self.level_corrections)
+
+    @cached_property
+    def level_corrections(self) -> dict[int, Floats]:
+        """For variables coded as columns, what log densities at the codes of levels lack (level,).
+
+        The normal density at the code of a rare level is far smaller than its share. With the
+        share over the density of the variable alone as a factor, a level has its observed share
+        where nothing is known, and Bayes' rule from there.
+        """
+        found = {}
+        for v, codes in enumerate(self.coding.codes):
+            if codes is None or self.given[v]:
+                continue
+            known = ~np.isnan(codes).any(axis=1)
+            columns = np.zeros((int(known.sum()), len(self.coding.owner)))
+            columns[:, self.coding.columns_of(v)] = codes[known]
+            density = sum(part.log_predictive(columns) for part in self.family(v, ()))
+            out = np.full(len(codes), -np.inf)
+            out[known] = np.log(self.coding.shares(v)[known]) - density
+            found[v] = out
+        return found
 
     def log_predictive(self, dag: Graph, values: Floats) -> Floats:
         """Log predictive densities, in the units of the data, of rows of known values.
@@ -203,6 +231,15 @@ class NetworkModel:
 NO_SUCH_EDGE = (
     "the DAG has an edge from a continuous to a categorical variable, which the score excludes."
 )
+
+
+def _pasts(data: Dataset, given: Booleans) -> Floats:
+    """Evenly spread rows of the given variables."""
+    if not given.any():
+        return np.zeros((0, data.n_nodes))
+    n_kept = min(MOST_PASTS, data.n_obs)
+    rows = np.arange(n_kept) * data.n_obs // n_kept
+    return np.where(given, data.values[rows], np.nan)
 
 
 def _prior_of(score: Any, coding: Coding) -> Prior:

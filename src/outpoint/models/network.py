@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,21 +31,34 @@ class Network:
     ``families[v]`` are the parameters of a variable given its parents: one regression or table; of
     a categorical variable that the score codes as contrasts, one regression for each of these, on
     the parents' columns and the contrasts before it. Parameters are those of the model's columns,
-    see ``coding``. ``order`` lists the variables, parents first.
+    see ``coding``. ``order`` lists the variables, parents first. ``level_corrections`` are those of
+    :class:`~outpoint.models.NetworkModel`, by which levels are drawn.
     """
 
     coding: Coding
     order: tuple[int, ...]
     families: tuple[DrawnFamily, ...]
+    level_corrections: Mapping[int, Floats] = field(default_factory=dict)
 
-    def simulate(self, n_rows: int, rng: np.random.Generator, do: Setting | None = None) -> Floats:
+    def simulate(
+        self,
+        n_rows: int,
+        rng: np.random.Generator,
+        do: Setting | None = None,
+        past: Floats | None = None,
+    ) -> Floats:
         """Values (row, variable) as a data set has them: categorical variables as level codes.
 
-        ``do`` sets variables from outside, whatever their parents are.
+        ``do`` sets variables from outside, whatever their parents are; ``past`` (variable,) are
+        the values of those that have no distribution, NaN for all others.
         """
         columns = np.full((n_rows, len(self.coding.owner)), np.nan)
         values = np.full((n_rows, len(self.coding.names)), np.nan)
-        fixed = settings(self.coding, do or {}, n_rows)
+        fixed = {}
+        if past is not None:
+            known = np.flatnonzero(~np.isnan(past)).tolist()
+            fixed = {v: np.full(n_rows, past[v]) for v in known}
+        fixed |= settings(self.coding, do or {}, n_rows)
         for v in self.order:
             own = self.coding.columns_of(v)
             if v in fixed:
@@ -88,7 +101,7 @@ class Network:
         """Draw the level of a variable coded as contrasts, and write its columns."""
         codes = self.coding.codes[variable]
         assert codes is not None
-        logs = self.level_weights(variable, columns)
+        logs = self.level_weights(variable, columns) + self.level_corrections.get(variable, 0.0)
         chosen = np.argmax(logs + rng.gumbel(size=logs.shape), axis=1)
         columns[:, own] = codes[chosen]
         return chosen.astype(np.float64)

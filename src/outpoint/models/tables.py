@@ -11,6 +11,7 @@ Formulas: docs/math.md#parameters-and-predictive-densities.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -58,21 +59,28 @@ class Table:
         """Levels of the column."""
         return self.counts.shape[1]
 
-    @property
+    @cached_property
     def weights(self) -> Floats:
         """The parameters (state, level) of the law in the observed states, then in any other."""
         return self.prior + np.vstack([self.counts, np.zeros((1, self.n_levels))])
 
+    @cached_property
+    def shares(self) -> Floats:
+        """The predictive probabilities (state, level) in the same states."""
+        return self.weights / self.weights.sum(axis=1, keepdims=True)
+
+    @cached_property
+    def _log_shares(self) -> Floats:
+        return np.log(self.shares)
+
     def means(self, columns: Floats) -> Floats:
         """The predictive probability of every level (row, level) given every row's parents."""
-        weights = self.weights
-        places = self.states.places(self.states.number(columns))
-        return np.asarray((weights / weights.sum(axis=1, keepdims=True))[places])
+        return np.asarray(self.shares[self.states.places(self.states.number(columns))])
 
     def log_predictive(self, columns: Floats) -> Floats:
         """The log predictive probability of every row's level."""
-        levels = columns[:, self.child].astype(np.intp)
-        return np.log(self.means(columns)[np.arange(len(columns)), levels])
+        places = self.states.places(self.states.number(columns))
+        return np.asarray(self._log_shares[places, columns[:, self.child].astype(np.intp)])
 
     def fill(self, columns: Floats, rng: np.random.Generator) -> None:
         """Draw the column from its predictive law, given those of its parents."""
@@ -85,8 +93,7 @@ class Table:
 
     def average(self) -> DrawnTable:
         """Their means in all states, which predict any single row."""
-        weights = self.weights[self.states.places(self.states.every())]
-        shares = weights / weights.sum(axis=1, keepdims=True)
+        shares = self.shares[self.states.places(self.states.every())]
         return DrawnTable(self.child, self.states, shares)
 
 

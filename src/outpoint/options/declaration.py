@@ -69,6 +69,9 @@ class Options:
     """The options of one call, each in its plain form; those it does not have are the defaults."""
 
     threshold: float | None = declare(None, number(0, 1), Role.PLACE, (FIT,))
+    target: str | None = declare(
+        None, Tested("the name of a column", test=is_text), Role.PLACE, (FIT,)
+    )
     score: Any = declare(
         "auto",
         Tested(

@@ -6,7 +6,7 @@ import numpy as np
 
 from outpoint.exact.feasibility import estimate_memory
 from outpoint.graphs import Dag
-from outpoint.model import Model, Problem
+from outpoint.model import MOST_TOGETHER, Model, Problem
 from outpoint.options import Options
 from outpoint.parts.feasibility import can_be_scored, limit_parents
 from outpoint.parts.folding import FoldedScorer
@@ -66,7 +66,9 @@ def limit_beside(model: Model, split: Split, asked: Options) -> Model | None:
     limited = limit_parents(model, split, None)
     has_parents = split.possible.any(axis=0)
     n_exact = int(np.delete(has_parents, split.separate(MOST_BESIDE)[1]).sum())
-    if limited.max_parents < model.max_parents and WORTH_A_LIMIT * n_exact < has_parents.sum():
+    is_worth_it = WORTH_A_LIMIT * n_exact >= has_parents.sum()
+    fits_whole = model.data.n_nodes <= MOST_TOGETHER
+    if limited.max_parents < model.max_parents and fits_whole and not is_worth_it:
         return None
     return limited
 

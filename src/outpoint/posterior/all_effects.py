@@ -1,4 +1,4 @@
-"""Effects between all pairs of variables where some are categorical.
+"""Effects between all pairs of variables, where some are categorical.
 
 As in :mod:`outpoint.posterior.what_if`, for all pairs at once: a categorical variable is set to its
 first and its last level, a continuous one is raised by one unit; what responds is the probability
@@ -16,16 +16,20 @@ from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError
 from outpoint.models import NetworkModel
 from outpoint.models.intervening import (
+    MOST_LISTED,
     SIMULATED,
     Families,
     Target,
     average_of,
     follow,
+    list_levels,
     stack_tables,
     sum_tables,
 )
 from outpoint.models.network import order_of
 from outpoint.models.tables import Table
+from outpoint.models.unrolling import Lags, Unrolled
+from outpoint.posterior.draws import WeightedGraphs
 from outpoint.posterior.effects import UNITS, CausalEffects, refuse_large
 from outpoint.posterior.what_if import (
     Component,
@@ -50,18 +54,23 @@ def sample_all_effects(
         raise OptionError(f"level is a probability between 0 and 1, such as 0.95, not {level!r}.")
     model = components[0][0]
     if model.given.any():
-        raise OptionError("effects in time series need continuous variables only.")
+        raise OptionError(
+            "of a time series with categorical variables, effects are those of effects_over_time, "
+            "or one by one those of effect."
+        )
     n = len(model.names)
     refuse_large(n_draws * n * n * 4, n)
     values = np.stack([default_values(model, v) for v in range(n)])
     targets = [make_target(model, name) for name in model.names]
-    means, paths, samples = np.zeros((n, n)), np.zeros((n, n)), []
+    means, paths, samples, drawn = np.zeros((n, n)), np.zeros((n, n)), [], []
     shares = [len(part) for part in np.array_split(np.arange(n_draws), len(components))]
     for (own, graphs), share in zip(components, shares, strict=True):
         if not share:
             continue
         numbers, counts = spread_by_weight(graphs.weights, share)
-        for dag, count in zip(graphs.adjacencies(numbers), counts, strict=True):
+        dags = graphs.adjacencies(numbers)
+        drawn.append(np.repeat(dags, counts, axis=0))
+        for dag, count in zip(dags, counts, strict=True):
             reach = _descendants(dag)
             effects = _PairsOf(own, dag, reach, values, targets).effects(count, rng)
             means += count * effects[0]
@@ -76,12 +85,33 @@ def sample_all_effects(
         means=means / n_draws * factors,
         paths=paths / n_draws,
         samples=np.concatenate(samples) * factors.astype(np.float32),
+        dags=np.concatenate(drawn),
     )
+
+
+def sample_responses(
+    graphs: WeightedGraphs,
+    model: NetworkModel,
+    lags: Lags,
+    steps: int,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Draws (step, draw, cause, effect) of effects in a time series, parameters drawn for each."""
+    n = len(model.names)
+    values = np.stack([default_values(model, v) for v in range(n)])
+    targets = [make_target(model, name) for name in model.names]
+    numbers, counts = spread_by_weight(graphs.weights, n_draws)
+    found = [
+        Unrolled(model, dag, lags, steps, values, targets).drawn(count, rng)
+        for dag, count in zip(graphs.adjacencies(numbers), counts.tolist(), strict=True)
+    ]
+    return np.swapaxes(np.concatenate(found), 0, 1)
 
 
 def _unit_factors(model: NetworkModel, units: str) -> Floats:
     """What effects [cause, effect] are multiplied with; categorical variables have no unit."""
-    scales = np.where(model.coding.is_continuous, model.coding.scales, 1.0)
+    scales = model.coding.deviations
     return scales[:, None] / scales[None, :] if units == "sd" else np.ones((len(scales),) * 2)
 
 
@@ -141,8 +171,9 @@ class _PairsOf:
 
     def _add_means(self, families: Families, out: Floats, rng: np.random.Generator) -> None:
         """Means of columns: two arms for every cause, in rows of one table."""
-        n = len(self.order)
-        period = SIMULATED if self.has_table.any() else 1
+        n, coding = len(self.order), self.model.coding
+        listed = list_levels(coding, np.flatnonzero(self.has_table).tolist(), MOST_LISTED // n)
+        period = SIMULATED if listed is None else len(next(iter(listed.values()), [0.0]))
         fixed = {
             v: (
                 np.arange(2 * period * v, 2 * period * (v + 1)),
@@ -150,11 +181,12 @@ class _PairsOf:
             )
             for v in range(n)
         }
-        coding = self.model.coding
-        columns = follow(coding, self.order, families, fixed, 2 * period * n, period, rng)
+        columns, weights = follow(
+            coding, self.order, families, fixed, 2 * period * n, period, rng, listed=listed
+        )
         for v in np.flatnonzero(~self.has_table):
-            found = self.targets[v].from_columns(coding, columns)
-            arms = found.reshape(n, 2, period).mean(axis=2)
+            found = self.targets[v].from_columns(coding, columns) * weights
+            arms = found.reshape(n, 2, period).sum(axis=2)
             out[:, v] = arms[:, 1] - arms[:, 0]
 
 

@@ -215,7 +215,7 @@ class AugmentedPosterior(SampledPosterior):
         which the missing cells were drawn given this DAG. Standard deviations have the spread
         between tables in them.
         """
-        from outpoint.posterior.prediction import average_parameters
+        from outpoint.posterior.parameters import average_parameters
 
         chosen = (self.map_dag if dag is None else dag).reorder(self.names)
         cells = make_cells(self.holes.data, self.holes.score)

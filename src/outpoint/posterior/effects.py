@@ -14,9 +14,8 @@ given a DAG is (I - E[B])^-1. The posterior mean averages that over the DAGs; dr
 standard deviations and intervals. R is kept as an upper triangular factor F with F'F = R:
 regression on columns of F loses half as many digits as on R.
 
-With categorical variables among them (the score of blocks of columns) effects are those between the
-continuous ones, through whatever lies between: a categorical variable has no unit that it could be
-set higher by, and its levels are columns of the model.
+With categorical variables among them effects are computed in :mod:`outpoint.posterior.all_effects`;
+what is here knows those between continuous ones, through whatever lies between.
 
 The effects are causal if the arrows are: if no common cause of two variables was left out.
 
@@ -44,6 +43,8 @@ from outpoint.whole_numbers import checked_count
 if TYPE_CHECKING:
     import pandas as pd
 
+    from outpoint.models import NetworkModel
+    from outpoint.posterior.posterior import Posterior
 
 EFFECT_DRAWS = 2000
 """Draws of effects, unless asked for more: 95% limits are then good to about 0.1 sd."""
@@ -54,8 +55,8 @@ MAX_BYTES = 2**30
 UNITS = ("original", "sd")
 
 NEEDS_GAUSSIAN = (
-    "causal effects need the score bge or blocks and at least two continuous variables, or what "
-    "learn has returned for the score bdeu or conditional-gaussian: a stored run of these has none."
+    "causal effects need a score with a model of the data: bge or blocks with at least two "
+    "continuous variables, bdeu or conditional-gaussian; bic and scores of one's own have none."
 )
 
 
@@ -159,12 +160,26 @@ class GaussianModel:
         return np.divide(scales[None, :], scales[:, None])
 
 
-def standardized_means(effects: CausalEffects, table: pd.DataFrame, model: GaussianModel) -> Floats:
-    """The mean effects of a table in standard deviations, whatever their units."""
+def has_levels(network: NetworkModel) -> bool:
+    """Whether effects are also those of categorical variables: not in time series."""
+    return not network.coding.is_continuous.all() and not network.given.any()
+
+
+def standardized_means(effects: CausalEffects, table: pd.DataFrame, posterior: Posterior) -> Floats:
+    """The mean effects of a table in standard deviations, whatever their units.
+
+    Categorical variables have none: their effects are those of and on levels.
+    """
     means: Floats = table["mean"].to_numpy()
     if effects.units == "sd":
         return means
-    scale = dict(zip(model.names, model.scales.tolist(), strict=True))
+    network, model = posterior.network_model, posterior.model
+    if network is not None:
+        deviations = network.coding.deviations
+    else:
+        assert model is not None
+        deviations = model.scales
+    scale = dict(zip(posterior.names, deviations.tolist(), strict=True))
     pairs = zip(table["cause"], table["effect"], strict=True)
     return means * np.array([scale[cause] / scale[effect] for cause, effect in pairs])
 
@@ -209,7 +224,8 @@ def sample_effects(
         raise OptionError(f"level is a probability between 0 and 1, such as 0.95, not {level!r}.")
     factors = model.unit_factors(units)
     blocks = [dags] if isinstance(dags, np.ndarray) else dags
-    means, paths, draws = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns)), []
+    means, paths = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns))
+    draws, drawn_dags = [], []
     n_dags, size = 0, 0
     for block in blocks:
         matrices = np.ascontiguousarray(block, dtype=np.bool_).reshape(-1, n, n)
@@ -224,6 +240,7 @@ def sample_effects(
         if not add_effects(model.expand(matrices), own, *posterior, rng, out, means, paths):
             raise GraphError("effects need acyclic graphs, but one has a cycle.")
         draws.append(out.reshape(-1, n_columns, n_columns)[:, kept][:, :, kept])
+        drawn_dags.append(matrices)
     used = _weights_of(weights, 0, n_dags)
     if n_dags == 0 or (weights is not None and len(weights) != n_dags) or not used.sum() > 0:
         raise OptionError("effects need at least one DAG, and one weight for each if any.")
@@ -235,6 +252,7 @@ def sample_effects(
         paths=np.clip(paths / used.sum(), 0.0, 1.0)[np.ix_(kept, kept)],
         samples=np.concatenate(draws),
         weights=None if weights is None else np.repeat(used / used.sum(), parameters_per_dag),
+        dags=np.concatenate(drawn_dags),
     )
 
 
@@ -258,11 +276,12 @@ def refuse_large(size: int, n: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class CausalEffects:
-    """Posterior of the total causal effect of every continuous variable on every other.
+    """Posterior of the total causal effect of every variable on every other.
 
     Tables are indexed [cause, effect]. ``units`` is ``"original"`` (units of the effect per unit
     of the cause) or ``"sd"`` (standard deviations). ``samples`` (draw, cause, effect) are the draws
     behind the standard deviations and intervals; ``level`` is the probability of the intervals.
+    ``dags`` are those that parameters were drawn for, equally often for each and in this order.
     """
 
     names: tuple[str, ...]
@@ -272,6 +291,7 @@ class CausalEffects:
     paths: Floats
     samples: NDArray[np.float32]
     weights: Floats | None = None
+    dags: Booleans | None = None
 
     @property
     def n_draws(self) -> int:

@@ -8,6 +8,7 @@ that was observed.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ COLUMN_FIELDS = {
     "network_scatter": Field(("network_group", "network_column", "network_other")),
     "network_group_of": Field(("node",), "i8", 0),
 }
+PAST_FIELDS = {"network_pasts": Field(("network_past", "network_given"))}
 FAMILY_FIELDS = {
     "family_child": Field(("family",), "i4", 0),
     "family_parents": Field(("family", "family_member"), "i4", -1),
@@ -62,13 +64,18 @@ def network_arrays(
         "sample_size": model.prior.sample_size,
     }
     texts = {"network": json.dumps(facts)}
+    pasts = _named(PAST_FIELDS, [model.pasts[:, model.given]]) if model.given.any() else {}
     statistics = model.statistics
     if isinstance(statistics, ColumnMoments):
-        values = (*statistics.every, statistics.group)
-        pairs = zip(COLUMN_FIELDS.items(), values, strict=True)
-        return {name: (field.dimensions, array) for (name, field), array in pairs}, texts
+        return pasts | _named(COLUMN_FIELDS, [*statistics.every, statistics.group]), texts
     found = _family_arrays(model, dags)
-    return None if found is None else (found, texts)
+    return None if found is None else (pasts | found, texts)
+
+
+def _named(fields: dict[str, Field], values: Sequence[Any]) -> dict[str, Any]:
+    """Arrays by name, with their dimensions."""
+    pairs = zip(fields.items(), values, strict=True)
+    return {name: (field.dimensions, array) for (name, field), array in pairs}
 
 
 def _family_arrays(model: NetworkModel, dags: Booleans) -> dict[str, Any] | None:
@@ -94,8 +101,7 @@ def _family_arrays(model: NetworkModel, dags: Booleans) -> dict[str, Any] | None
         np.concatenate([np.zeros(0, dtype=np.int64), *states]),
         np.concatenate([np.zeros(0), *numbers]),
     )
-    pairs = zip(FAMILY_FIELDS.items(), values, strict=True)
-    return {name: (field.dimensions, array) for (name, field), array in pairs}
+    return _named(FAMILY_FIELDS, values)
 
 
 def read_network(names: tuple[str, ...], content: Content) -> NetworkModel | None:
@@ -104,6 +110,7 @@ def read_network(names: tuple[str, ...], content: Content) -> NetworkModel | Non
         return None
     facts = parse(content.text("network"))
     coding, prior, given = _checked_facts(names, facts)
+    pasts = _read_pasts(coding, given, content)
     if "network_means" in content:
         content.sizes["network_column"] = content.sizes["network_other"] = len(coding.owner)
         arrays = content.read(COLUMN_FIELDS)
@@ -112,9 +119,23 @@ def read_network(names: tuple[str, ...], content: Content) -> NetworkModel | Non
         require((group < len(arrays["network_n_rows"])).all(), "a variable has no moments")
         every = Moments(*(arrays[f"network_{name}"] for name in ("n_rows", "means", "scatter")))
         _check_scatter(every.scatter)
-        return NetworkModel(coding, prior, ColumnMoments(every, group), given)
+        return NetworkModel(coding, prior, ColumnMoments(every, group), given, pasts)
     families = _read_families(coding, prior, content)
-    return NetworkModel(coding, prior, FamilyStatistics(coding, families), given)
+    return NetworkModel(coding, prior, FamilyStatistics(coding, families), given, pasts)
+
+
+def _read_pasts(coding: Coding, given: Booleans, content: Content) -> Floats:
+    """Earlier values of a time series: numbers, and codes of levels that there are."""
+    if "network_pasts" not in content:
+        return np.zeros((0, len(given)))
+    content.sizes["network_given"] = int(given.sum())
+    found = content.read(PAST_FIELDS)["network_pasts"]
+    pasts = np.full((len(found), len(given)), np.nan)
+    pasts[:, given] = found
+    for v in np.flatnonzero(given & ~coding.is_continuous):
+        is_code = np.isin(pasts[:, v], np.arange(len(coding.levels[v] or ())))
+        require(bool(is_code.all()), "an earlier value is no level")
+    return pasts
 
 
 def _checked_facts(names: tuple[str, ...], facts: Any) -> tuple[Coding, Prior, Booleans]:

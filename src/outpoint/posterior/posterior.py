@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 
     from outpoint.data import Dataset
     from outpoint.models import Averaged, NetworkModel
+    from outpoint.models.unrolling import Lags
     from outpoint.posterior.effects import CausalEffects, GaussianModel
+    from outpoint.posterior.new_rows import RowReader
     from outpoint.posterior.reweighting import By, WeightedPosterior
     from outpoint.posterior.what_if import Component, Effect
 
@@ -483,14 +485,13 @@ class Posterior(SeriesAnswers):
     ) -> CausalEffects:
         """Posterior of the total effect of variables on each other.
 
-        With the scores bge and blocks, whose models are linear and Gaussian, those are continuous.
-        With bdeu and conditional-gaussian, as returned by :func:`outpoint.learn`, all variables
-        have effects: a categorical one is set from its first to its last level, a continuous one
-        raised by one unit, and what changes is the probability of the last level, or the mean.
-        :meth:`effect` takes other values.
+        A continuous variable is raised by one unit, a categorical one set from its first to its
+        last level; what changes is the mean of a continuous variable, or the probability of a
+        categorical one's last level. :meth:`effect` takes other values. Of a time series with
+        categorical variables, those between continuous ones are known by the score blocks alone.
 
         Averaged over DAGs and parameters: ``n_draws`` DAGs (2,000 by default; 1,000 of an exact
-        posterior of more than 15 variables), each with newly drawn coefficients. ``level`` is
+        posterior of more than 15 variables), each with newly drawn parameters. ``level`` is
         that of the intervals in the table; ``units`` are ``"original"`` or ``"sd"``.
         """
         from outpoint.posterior import effects
@@ -498,13 +499,14 @@ class Posterior(SeriesAnswers):
         n_draws = self._n_effect_draws if n_draws is None else n_draws
         n_draws = checked_count(n_draws, "n_draws", 1)
         rng = np.random.default_rng(named_seed(self.info.seed, "effects") if seed is None else seed)
-        if self.model is None:
+        found = self._components()
+        if self.model is None and found is None:
+            raise OptionError(effects.NEEDS_GAUSSIAN)
+        if found is not None and (self.model is None or effects.has_levels(found[0][0])):
             from outpoint.posterior.all_effects import sample_all_effects
 
-            found = self._components()
-            if found is None:
-                raise OptionError(effects.NEEDS_GAUSSIAN)
             return sample_all_effects(found, n_draws, rng, units=units, level=level)
+        assert self.model is not None
         dags = self._some_dags(n_draws)
         return effects.sample_effects(dags, self.model, rng, level=level, units=units)
 
@@ -544,6 +546,19 @@ class Posterior(SeriesAnswers):
         rng = np.random.default_rng(named_seed(self.info.seed, "effect") if seed is None else seed)
         return what_if.sample_effect(found, self._graphs(), asked, n_draws, rng, interval_level)
 
+    def _unrolled(
+        self, lags: Lags, steps: int, n_draws: int | None, seed: int | None
+    ) -> Floats | None:
+        model = self.network_model
+        if model is None or all(model.coding.levels[v] is None for v in lags.variables):
+            return None
+        from outpoint.posterior.all_effects import sample_responses
+        from outpoint.posterior.what_if import WHAT_IF_DRAWS
+
+        n_draws = checked_count(WHAT_IF_DRAWS if n_draws is None else n_draws, "n_draws", 1)
+        rng = np.random.default_rng(named_seed(self.info.seed, "effects") if seed is None else seed)
+        return sample_responses(self._graphs(), model, lags, steps, n_draws, rng)
+
     @property
     def _n_effect_draws(self) -> int:
         """Draws of DAGs behind effects, unless asked for more."""
@@ -569,9 +584,11 @@ class Posterior(SeriesAnswers):
         conditional-gaussian for each joint level of the categorical parents, with the score blocks
         those of the contrasts of levels.
         """
-        from outpoint.posterior.prediction import parameters
+        from outpoint.posterior.parameters import tabulate_parameters
+        from outpoint.posterior.prediction import require_model
 
-        return parameters(self.network_model, self.map_dag if dag is None else dag)
+        model = require_model(self.network_model)
+        return tabulate_parameters(model, self.map_dag if dag is None else dag)
 
     def predict(
         self, new: Any, target: str, *, quantiles: Sequence[float] = (0.025, 0.25, 0.5, 0.75, 0.975)
@@ -582,9 +599,11 @@ class Posterior(SeriesAnswers):
         unknown, the target's own are not looked at. A continuous target gets columns mean, sd and
         quantiles (``q2.5``, ...), a categorical one the probability of each level.
         """
-        from outpoint.posterior.prediction import predict
+        from outpoint.posterior.prediction import check_question, predict
 
-        return predict(self._averaged, new, target, quantiles)
+        coding = self._averaged.model.coding
+        check_question(coding, target, quantiles)
+        return predict(self._averaged, self._reader.read(new), target, quantiles)
 
     def log_predictive(self, new: Any) -> pd.Series[float]:
         """Log predictive density of the known cells of every new row, in the units of the data.
@@ -595,7 +614,14 @@ class Posterior(SeriesAnswers):
         """
         from outpoint.posterior.prediction import log_predictive
 
-        return log_predictive(self._averaged, new)
+        return log_predictive(self._averaged, self._reader.read(new))
+
+    @property
+    def _reader(self) -> RowReader:
+        """Reads new rows as the data were."""
+        from outpoint.posterior.new_rows import RowReader
+
+        return RowReader(self._averaged.model.coding, self.info.reading or {})
 
     def sample(
         self, n: int, *, do: Mapping[str, Any] | None = None, seed: int | None = None
@@ -609,6 +635,21 @@ class Posterior(SeriesAnswers):
         n = checked_count(n, "n", 0)
         rng = np.random.default_rng(named_seed(self.info.seed, "rows") if seed is None else seed)
         return sample(self._averaged, n, do, rng)
+
+    def replicate(self, n_tables: int, n_rows: int, *, seed: int | None = None) -> Floats:
+        """Simulated tables (table, row, variable), each with one DAG and one set of parameters.
+
+        Categorical variables are level codes. They are what data of this size could have been, to
+        compare the data with.
+        """
+        from outpoint.posterior.prediction import replicate
+
+        rng = np.random.default_rng(named_seed(self.info.seed, "tables") if seed is None else seed)
+        n_tables, n_rows = (
+            checked_count(n_tables, "n_tables", 1),
+            checked_count(n_rows, "n_rows", 1),
+        )
+        return replicate(self._averaged, n_tables, n_rows, rng)
 
     @cached_property
     def _averaged(self) -> Averaged:

@@ -25,6 +25,7 @@ from outpoint.whole_numbers import checked_count
 if TYPE_CHECKING:
     import pandas as pd
 
+    from outpoint.models.unrolling import Lags
     from outpoint.posterior.effects import CausalEffects
 
 LAGGED = re.compile(r"(.*)\[-(\d+)\]", re.S)
@@ -59,6 +60,12 @@ class SeriesAnswers(ABC):
         units: str = "original",
     ) -> CausalEffects:
         """Posterior of the total linear effects."""
+
+    @abstractmethod
+    def _unrolled(
+        self, lags: Lags, steps: int, n_draws: int | None, seed: int | None
+    ) -> Floats | None:
+        """Draws (step, draw, cause, effect) of effects; None where all of the model is linear."""
 
     @property
     def is_series(self) -> bool:
@@ -128,9 +135,12 @@ class SeriesAnswers(ABC):
     ) -> pd.DataFrame:
         """Of a time series: the effect of setting a variable now on others after 0 to ``steps``.
 
-        A variable is set once, one unit higher, and then left alone. One row for each (steps,
-        cause, effect): mean, sd, the limits of the central interval, and the share of draws in
-        which there is no effect. Averaged over DAGs and parameters, in the units of the data.
+        A variable is set once, one unit higher, or from its first to its last level, and then left
+        alone; what changes is the mean of a continuous variable, or the probability of the last
+        level of a categorical one. One row for each (steps, cause, effect): mean, sd, the limits of
+        the central interval, and the share of draws in which there is no effect. Averaged over DAGs
+        and parameters, in the units of the data; with categorical variables also over what was
+        observed before.
         """
         import pandas as pd
 
@@ -155,14 +165,11 @@ class SeriesAnswers(ABC):
     def _responses(self, steps: int, n_draws: int | None, seed: int | None) -> Floats:
         """Draws (steps, draw, cause, effect) of the effects after each number of steps."""
         variables, n_lags = self._slices
+        found = self._unrolled(self._lags(), steps, n_draws, seed)
+        if found is not None:
+            return found
         effects = self.causal_effects(n_draws=n_draws, seed=seed, units="original")
         place = {name: i for i, name in enumerate(effects.names)}
-        absent = [name for name in variables if name not in place]
-        if absent:
-            raise OptionError(
-                f"effects over time need continuous variables, and {absent[0]!r} is not: leave it "
-                "out, or read it as numbers."
-            )
         now = [place[name] for name in variables]
         total = effects.samples.astype(np.float64)
         by_lag = [np.zeros((len(total), len(now), len(now))) for _ in range(n_lags + 1)]
@@ -170,8 +177,25 @@ class SeriesAnswers(ABC):
             for i, name in enumerate(variables):
                 if lagged_name(name, lag) in place:  # not those that say nothing new
                     own[:, i] = total[:, place[lagged_name(name, lag)], now]
-        found = [by_lag[0]]
+        after = [by_lag[0]]
         for step in range(1, steps + 1):
-            terms = [found[step - lag] @ by_lag[lag] for lag in range(1, min(step, n_lags) + 1)]
-            found.append(np.sum(terms, axis=0))
-        return np.stack(found)
+            terms = [after[step - lag] @ by_lag[lag] for lag in range(1, min(step, n_lags) + 1)]
+            after.append(np.sum(terms, axis=0))
+        return np.stack(after)
+
+    def _lags(self) -> Lags:
+        """Which column is which variable how long ago."""
+        from outpoint.models.unrolling import Lags
+
+        variables, n_lags = self._slices
+        place = {name: v for v, name in enumerate(self.names)}
+        base, lag = [-1] * len(place), [0] * len(place)
+        roots = self.info.knowledge.get("roots", ())
+        for name in variables:
+            if name in roots:
+                continue  # it follows from its values before
+            for ago in range(n_lags + 1):
+                column = place.get(lagged_name(name, ago))
+                if column is not None:
+                    base[column], lag[column] = place[name], ago
+        return Lags(tuple(place[name] for name in variables), tuple(base), tuple(lag))

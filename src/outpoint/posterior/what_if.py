@@ -24,8 +24,8 @@ from outpoint.notebook import as_html
 from outpoint.posterior.draws import Draws, WeightedGraphs
 
 NEEDS_MODEL = (
-    "this effect needs a posterior that learn has returned, with a score that has a model of the "
-    "data: bge, bdeu, blocks or conditional-gaussian."
+    "effects need a score with a model of the data: bge, bdeu, blocks or conditional-gaussian; bic "
+    "and scores of one's own have none."
 )
 
 Component = tuple[NetworkModel, WeightedGraphs]
@@ -83,8 +83,8 @@ def make_contrast(
         raise OptionError(f"{effect!r} is both the cause and the effect: choose two variables.")
     if not wanted:
         raise OptionError("an effect needs at least one variable that is set.")
-    if model.given.any() and not coding.is_continuous.all():
-        raise OptionError("effects in time series need continuous variables only.")
+    if model.given[coding.names.index(effect)]:
+        raise OptionError(f"{effect!r} lies in the past: nothing is known of what changes it.")
     settings = {
         coding.names.index(name): _values_of(model, name, two) for name, two in wanted.items()
     }
@@ -118,7 +118,10 @@ def default_values(model: NetworkModel, variable: int) -> Floats:
     """One unit of a continuous variable; the first and the last level of a categorical one."""
     own, codes = model.coding.levels[variable], model.coding.codes[variable]
     if own is None:
-        return float(model.coding.shifts[variable]) + np.array([0.0, 1.0])
+        shift, deviation = (
+            float(own[variable]) for own in (model.coding.shifts, model.coding.deviations)
+        )
+        return (shift if abs(shift) > 1e-9 * deviation else 0.0) + np.array([0.0, 1.0])
     known = np.arange(len(own)) if codes is None else np.flatnonzero(~np.isnan(codes).any(axis=1))
     return np.array([known[0], known[-1]], dtype=np.float64)
 

@@ -1,22 +1,35 @@
-"""Two answers of a posterior as short tables: its best DAGs, and the largest causal effects."""
+"""Answers of a posterior as short tables: best DAGs, the largest effects, the next experiment."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from outpoint.graphs import Dag
 from outpoint.posterior import Posterior
 from outpoint.posterior.effects import EFFECT_DRAWS, standardized_means
+from outpoint.report.by_structure import PairGroups, group_by_parents
 from outpoint.report.layout import LONGEST_NAME, clip_label
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+N_EXPERIMENTS = 5
+LEAST_BITS = 0.05
+"""Bits of directions that are worth an experiment."""
+LEAST_REMOVED = 0.01
+MOST_EXPERIMENTS = 100
+"""Variables beyond which nearly all draws differ, so that entropies mean little."""
 N_DAGS = 5
 LEAST_DRAWS = 10
 """Draws of a DAG from which on its share of them is worth telling."""
 MOST_CHANGES = 8
 """Differences between two DAGs that are written down; the others are counted."""
 N_EFFECTS = 30
+MOST_PAIRS = 200
+"""Effects that can be chosen to be seen by structure, the largest ones."""
 LEAST_PATH = 0.01
 """Least probability of a causal path between two variables whose effect is listed."""
 EFFECT_BYTES = 2**27
@@ -57,7 +70,9 @@ class EffectTable:
     n_pairs: int
     level: float
     left_out: list[str]
-    """Categorical variables, which have no unit that they could be set higher by."""
+    """Categorical variables of a time series."""
+    groups: list[PairGroups]
+    """Effects by structure, the largest ones first."""
 
 
 def list_dags(posterior: Posterior) -> list[RankedDag]:
@@ -105,18 +120,33 @@ def _written(edges: list[tuple[str, str]]) -> str:
 
 
 def list_effects(posterior: Posterior) -> EffectTable | None:
-    """The largest effects in standard deviations; None unless the model is linear and Gaussian."""
-    model = posterior.model
-    if model is None or len(model.with_units) < 2:
+    """The largest effects in standard deviations; None if the score has no model of the data."""
+    model, network = posterior.model, posterior.network_model
+    if network is None and (model is None or len(model.with_units) < 2):
         return None
-    n = len(model.owner)
+    if network is not None and network.given.any() and not network.coding.is_continuous.all():
+        return None
+    n = len(posterior.names) if model is None else len(model.owner)
     n_draws = max(1, min(EFFECT_DRAWS, EFFECT_BYTES // (4 * n * n)))
     effects = posterior.causal_effects(n_draws=n_draws)
     table = effects.table()
-    table["standardized"] = standardized_means(effects, table, model)
+    table["standardized"] = standardized_means(effects, table, posterior)
     likely = table[table["probability"] >= LEAST_PATH]
-    order = np.argsort(-likely["standardized"].abs().to_numpy(), kind="stable")[:N_EFFECTS]
-    columns = likely.iloc[order][[field.name for field in fields(EffectRow)]]
+    order = np.argsort(-likely["standardized"].abs().to_numpy(), kind="stable")
+    columns = likely.iloc[order[:N_EFFECTS]][[field.name for field in fields(EffectRow)]]
     rows = [EffectRow(*row) for row in columns.itertuples(index=False, name=None)]
     left_out = [name for name in posterior.names if name not in effects.names]
-    return EffectTable(rows, effects.n_draws, len(likely), effects.level, left_out)
+    chosen = likely.iloc[order[:MOST_PAIRS]]
+    pairs = list(zip(chosen["cause"], chosen["effect"], strict=True))
+    groups = group_by_parents(effects, posterior.names, pairs)
+    return EffectTable(rows, effects.n_draws, len(likely), effects.level, left_out, groups)
+
+
+def list_experiments(posterior: Posterior) -> pd.DataFrame | None:
+    """The most useful experiments; None where observations leave no direction open."""
+    if posterior.is_series or len(posterior.names) > MOST_EXPERIMENTS:
+        return None
+    table = posterior.next_experiment()
+    if table["before"].iloc[0] < LEAST_BITS:
+        return None
+    return table[table["removed"] >= LEAST_REMOVED].head(N_EXPERIMENTS)

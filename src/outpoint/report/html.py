@@ -19,7 +19,8 @@ from outpoint.errors import OptionError
 from outpoint.posterior import Posterior
 from outpoint.posterior.certainty import describe_best, judge_certainty
 from outpoint.posterior.run_again import run_again
-from outpoint.report.answers import list_dags, list_effects
+from outpoint.report.answers import list_dags, list_effects, list_experiments
+from outpoint.report.checking import check_columns
 from outpoint.report.facts import (
     describe_columns,
     describe_dags,
@@ -41,7 +42,7 @@ from outpoint.writing import replaced
 if TYPE_CHECKING:
     from outpoint.data import Dataset
 
-SCRIPTS = ("format.js", "save.js", "graph.js", "details.js", "table.js", "page.js")
+SCRIPTS = ("format.js", "save.js", "graph.js", "details.js", "table.js", "effects.js", "page.js")
 
 
 def write_report(
@@ -76,7 +77,8 @@ def render_report(
 
     diagnostics = posterior.diagnostics()
     dags = list_dags(posterior)
-    payload = build_payload(posterior, diagnostics, dags)
+    effects = list_effects(posterior)
+    payload = build_payload(posterior, diagnostics, dags, effects)
     css = _read("report.css")
     d3 = f"/*\n{_read('d3.LICENSE.txt')}*/\n{_read('d3.min.js')}"
     script = "(() => {\n'use strict';\n" + "".join(map(_read, SCRIPTS)) + "})();\n"
@@ -94,7 +96,9 @@ def render_report(
         "left_out": payload["table"]["left_out"],
         "dags": dags,
         "about_dags": describe_dags(posterior, dags),
-        "effects": list_effects(posterior),
+        "effects": effects,
+        "experiments": list_experiments(posterior),
+        "check": check_columns(posterior, data),
         "missing": describe_missing(posterior),
         "title": describe_run(posterior),
         "converged": posterior.converged,

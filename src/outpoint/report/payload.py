@@ -16,7 +16,7 @@ import numpy as np
 
 from outpoint.arrays import Floats
 from outpoint.posterior import Posterior
-from outpoint.report.answers import RankedDag
+from outpoint.report.answers import EffectTable, RankedDag
 from outpoint.report.layout import NODE_HEIGHT, node_labels
 from outpoint.report.scenes import (
     LEAST_SHOWN,
@@ -60,9 +60,12 @@ class Features:
 
 
 def build_payload(
-    posterior: Posterior, diagnostics: pd.DataFrame, dags: list[RankedDag]
+    posterior: Posterior,
+    diagnostics: pd.DataFrame,
+    dags: list[RankedDag],
+    effects: EffectTable | None = None,
 ) -> dict[str, Any]:
-    """The graph, the details of every node, the best DAGs, and the table of edges."""
+    """The graph, the details of every node, the best DAGs, the table of edges, and effects."""
     edges = posterior.edge_probabilities.to_numpy()
     features = count_features(posterior)
     return {
@@ -72,7 +75,28 @@ def build_payload(
         "nodes": _details(posterior, features),
         "dags": [np.argwhere(ranked.dag.adjacency).tolist() for ranked in dags],
         "table": _table(posterior.names, edges, diagnostics),
+        "effects": [] if effects is None else _effects(posterior.names, effects),
     }
+
+
+def _effects(names: tuple[str, ...], effects: EffectTable) -> list[dict[str, Any]]:
+    """Effects by structure: [parents of the cause, share, mean, lower, upper] each."""
+    index = {name: i for i, name in enumerate(names)}
+    return [
+        {
+            "cause": index[one.cause],
+            "effect": index[one.effect],
+            "none": _rounded(one.no_path),
+            "groups": [
+                [
+                    None if own.parents is None else list(own.parents),
+                    *(_cell(value) for value in (own.share, own.mean, own.lower, own.upper)),
+                ]
+                for own in one.groups
+            ],
+        }
+        for one in effects.groups
+    ]
 
 
 def count_features(posterior: Posterior) -> Features:

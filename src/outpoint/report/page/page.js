@@ -85,3 +85,4 @@ document.getElementById("save-png").addEventListener("click", () => {
 showThreshold();
 graph.start();
 makeTable(payload);
+makeEffects(payload);

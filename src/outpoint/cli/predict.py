@@ -1,0 +1,114 @@
+"""``outpoint predict``: what a variable will be in new rows."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from outpoint.cli import options
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from outpoint.posterior import Posterior
+
+N_SHOWN = 20
+
+
+def predict(
+    run: options.Run,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="Table of new rows, with any of the variables; blank cells are unknown.",
+        ),
+    ],
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The variable to predict; without it, the log predictive density of every row.",
+        ),
+    ] = None,
+    quantiles: Annotated[
+        str,
+        typer.Option(metavar="NUMBERS", help="Of a continuous target, separated by commas."),
+    ] = "0.025,0.25,0.5,0.75,0.975",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write the predictions of all rows to this CSV file.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Predict a variable in new rows, averaged over DAGs and parameters.
+
+    Example: outpoint predict outpoint-run-boston new.csv --target medv --out predicted.csv
+    """
+    from outpoint.cli.inputs import load_run
+    from outpoint.cli.output import check_file, frame_to_rows, print_json
+    from outpoint.writing import write_text
+
+    check_file(out)
+    posterior = load_run(run)
+    if target is None:
+        table = posterior.log_predictive(file).to_frame()
+        table["mcse"] = table["log_predictive"].attrs["mcse"]
+    else:
+        table = posterior.predict(file, target, quantiles=_parse_numbers(quantiles))
+    if out is not None:
+        write_text(out, _format(table))
+    if json:
+        kind = "log_predictive" if target is None else "prediction"
+        print_json({"target": target, "kind": kind, "rows": frame_to_rows(table)})
+    elif not quiet:
+        _print(posterior, table, target, out)
+
+
+def _print(
+    posterior: "Posterior", table: "pd.DataFrame", target: str | None, out: Path | None
+) -> None:
+    from outpoint.cli.output import print_note
+    from outpoint.cli.summary import make_console, print_line, print_table
+
+    what = "log predictive densities" if target is None else f"predictions of {target}"
+    shown = table.head(N_SHOWN)
+    more = f" (rows 1 to {N_SHOWN} of {len(table):,})" if len(table) > N_SHOWN else ""
+    numbers = [str(row + 1) for row in range(len(shown))]
+    columns = [str(name) for name in table.columns]
+    is_probability = target is not None and "mean" not in columns
+    console = make_console()
+    numbered = shown.set_axis(columns, axis=1)
+    numbered.insert(0, "row", numbers, allow_duplicates=True)
+    significant = () if is_probability else columns
+    print_table(console, numbered, f"{what}{more}", significant=significant)
+    print_line(console, "Verdict", posterior.verdict)
+    if out is not None:
+        print_note(f"{'File':<10}{out}")
+
+
+def _format(table: "pd.DataFrame") -> str:
+    """The table as CSV, safe to open in a spreadsheet: levels are the names of columns."""
+    from outpoint.graphs.spreadsheets import protect_cell
+
+    safe = table.set_axis([protect_cell(str(name)) for name in table.columns], axis=1)
+    safe.insert(0, "row", range(1, len(table) + 1), allow_duplicates=True)
+    return str(safe.to_csv(index=False, lineterminator="\n"))
+
+
+def _parse_numbers(text: str) -> list[float]:
+    from outpoint.errors import OptionError
+
+    try:
+        return [float(word) for word in text.split(",")]
+    except ValueError:
+        raise OptionError(
+            f"--quantiles are probabilities such as 0.05,0.5,0.95, not {text!r}."
+        ) from None
