@@ -169,7 +169,7 @@ CHECKS = {
     "real numbers": (ContinuousLearner(), {}),
     "categories": (
         op.OutpointLearner(),
-        {"check_pipeline_consistency": IDENTICAL, "check_estimators_pickle": IDENTICAL},
+        {"check_pipeline_consistency": IDENTICAL},
     ),
     "degenerate categories": (op.OutpointLearner(allow_degenerate=True), {}),
     "sampled": (
@@ -250,10 +250,14 @@ def test_columns_that_are_left_out_are_still_features() -> None:
         op.OutpointLearner(strict=True).fit(X)
 
 
-def test_rows_with_holes_are_dropped() -> None:
+def test_holes_are_integrated_out() -> None:
     X = np.random.default_rng(3).normal(size=(40, 3))
     X[4, 1] = np.nan
-    assert op.OutpointLearner(seed=1).fit(X).posterior_.info.n_observations == 39
+    found = op.OutpointLearner(seed=1, steps=20, warmup=5, chains=2).fit(X).posterior_
+    assert found.method == "augment"
+    assert found.info.n_observations == 40
+    dropping = op.OutpointLearner(seed=1, missing="drop").fit(X)
+    assert dropping.posterior_.info.n_observations == 39
     with pytest.raises(op.DataError, match="1 missing value, in row 5"):
         op.OutpointLearner(missing="refuse").fit(X)
 

@@ -1,33 +1,61 @@
 """Runs on tables with holes: chains over completed tables, until they agree or time is up."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from outpoint import __version__
 from outpoint.arrays import Booleans, Floats
 from outpoint.clock import Clock
 from outpoint.data import Dataset
-from outpoint.errors import OptionError
-from outpoint.exact import solve
-from outpoint.mcmc.moves import MOVES
-from outpoint.missing import AugmentedChain, Solved, make_cells
+from outpoint.errors import CheckpointError, OptionError
+from outpoint.missing import AugmentedChain, Cells, Engine, make_cells
+from outpoint.missing.engines import ExactTables, SampledTables
+from outpoint.missing.records import by_candidate, make_records
+from outpoint.missing.rescoring import CandidateScores
 from outpoint.model import Model, prepare
-from outpoint.naming import named, option
-from outpoint.options import Options
-from outpoint.parts import Split, solve_parts
+from outpoint.naming import option
+from outpoint.narrowing import narrow
+from outpoint.options import LEARN, Options, Role, options_of
+from outpoint.pacing import Pace
+from outpoint.parts import Split
 from outpoint.parts.part import everyone_else
 from outpoint.posterior import RunInfo
-from outpoint.posterior.augmented import AugmentedPosterior, Holes, assess_augmented
+from outpoint.posterior.augmented import (
+    EXACT_TABLES,
+    METHODS,
+    SAMPLED_TABLES,
+    AugmentedPosterior,
+    Holes,
+    assess_augmented,
+)
 from outpoint.posterior.diagnostics import MIN_BATCHES
 from outpoint.processors import n_threads, thread_pool
 from outpoint.progress import ChainStatus, Progress, ProgressCallback
-from outpoint.runs import ChainRecord
-from outpoint.scores import FamilyScorer, resolve_score
+from outpoint.runs import (
+    CANDIDATES,
+    EFFORT,
+    HOTTEST,
+    SCORES,
+    START,
+    STARTS,
+    RunDirectory,
+    open_run,
+    saved_arrays,
+)
+from outpoint.runs.checkpoint import explained, read_checkpoint, write_checkpoint
+from outpoint.scores import resolve_score
+from outpoint.scores.families import count_subsets
 from outpoint.streams import named_seed
 from outpoint.tables.parent_sets import MOST_CANDIDATES, ParentSets
+
+INTEGRATING = ("auto", "exact", "mcmc", *METHODS)
+"""Methods that integrate missing values out."""
 
 USUAL_TABLES = 100
 """Completed tables of each chain that are recorded before the chains are first compared."""
@@ -37,16 +65,14 @@ MOST_TABLES = 4000
 
 WARMUP_TABLES = 50
 
+WARMUP_SHARE = 0.25
+"""Where time is limited, warming up may take this share of what is left when it begins."""
+
 GROWTH = 1.5
 """How much longer chains become from one comparison to the next."""
 
 ENOUGH_ESS = 200
 """Effective draws of every edge from which on a run that has converged stops by itself."""
-
-DRAWS = 4
-"""DAGs that are drawn of each completed table."""
-
-MOST_BATCHES = 512
 
 LEAST_FOR_THREADS = 12
 """Smaller tables are solved so quickly that chains in several threads would only wait in line."""
@@ -54,8 +80,24 @@ LEAST_FOR_THREADS = 12
 PIECE_SECONDS = 0.25
 """Time between two looks at whether to stop."""
 
-LARGEST = 18
+LARGEST = 16
 """Most variables of a part that is solved anew for every completed table."""
+
+USUAL_CANDIDATES = 12
+"""Candidate parents of each node where completed tables are sampled."""
+
+AFFORDABLE_FAMILIES = 20_000
+"""Families that are scored anew for every completed table, unless more parents are asked for."""
+
+FIRST_TABLES = 3
+FIRST_ROUNDS = 2
+FIRST_SWEEPS = 10
+FIRST_EFFORT, FIRST_PILOTS = 0.25, 1.0
+"""Completed tables that suggest candidates: how many, how often each is drawn anew given the best
+DAG so far, in how many sweeps, and how much is searched and tried on each."""
+
+CHOOSING_SHARE = 0.3
+"""Share of a given time after which no further table is asked for candidates."""
 
 
 def prepare_completed(dataset: Dataset, asked: Options) -> Model:
@@ -72,20 +114,36 @@ def prepare_completed(dataset: Dataset, asked: Options) -> Model:
     return replace(model, data=dataset, score=score)
 
 
-def require_small(split: Split, n_nodes: int) -> None:
-    """Refuse problems that are too large to be solved again and again."""
-    if split.largest <= LARGEST and n_nodes <= MOST_CANDIDATES:
-        return
-    raise OptionError(
-        f"missing values are integrated out for up to {LARGEST} variables, and these are "
-        f"{n_nodes}: choose some with {named('columns')}, or drop rows with holes with "
-        f"{option('missing', 'drop')}."
-    )
+def choose_method(asked: Options, split: Split, n_nodes: int) -> str:
+    """What is done with each completed table: solved exactly where that is quick, or sampled."""
+    if asked.method in METHODS:
+        return asked.method
+    is_small = split.largest <= LARGEST and n_nodes <= MOST_CANDIDATES
+    if asked.method == "exact" and not is_small:
+        raise OptionError(
+            f"completed tables are solved exactly for up to {LARGEST} variables, and these are "
+            f"{n_nodes}: sample them with {option('method', 'mcmc')}."
+        )
+    return EXACT_TABLES if is_small and asked.method != "mcmc" else SAMPLED_TABLES
+
+
+def limit_sampled(model: Model, asked: Options) -> Model:
+    """The model with as many parents as can be scored again and again, unless they were given."""
+    if asked.max_parents is not None:
+        return model
+    n = model.data.n_nodes
+    limit = 2
+    while (
+        limit < model.max_parents
+        and n * count_subsets(USUAL_CANDIDATES, limit + 1) <= AFFORDABLE_FAMILIES
+    ):
+        limit += 1
+    return replace(model, max_parents=min(limit, n - 1))
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How many completed tables each chain records; they are compared at ``checks``."""
+    """How many completed tables each chain records; they are compared now and then."""
 
     n_warmup: int
     most: int | None
@@ -103,11 +161,35 @@ class Budget:
             most = MOST_TABLES if until else USUAL_TABLES
         return cls(n_warmup, most, until)
 
+    def next_check(self, n_tables: int) -> int:
+        """The first comparison after so many tables; it depends on nothing else."""
+        check = USUAL_TABLES
+        while check <= n_tables:
+            check = int(GROWTH * check)
+        return check
+
+    def is_check(self, n_tables: int) -> bool:
+        """Whether chains of so many tables are compared."""
+        return self.until_converged and n_tables > 0 and self.next_check(n_tables - 1) == n_tables
+
+
+class Beginning(NamedTuple):
+    """Where chains begin: candidates, and the DAG and table of each; none if tables are solved.
+
+    ``n_tables`` is the number of tables that have suggested the candidates.
+    """
+
+    candidates: NDArray[np.int32]
+    dags: list[Booleans]
+    tables: list[Floats]
+    n_tables: int
+
 
 def augment(
     model: Model,
     split: Split,
     asked: Options,
+    run: RunDirectory | None,
     make_info: Callable[[dict[str, float]], RunInfo],
     report: ProgressCallback,
     clock: Clock,
@@ -117,49 +199,199 @@ def augment(
     Raises KeyboardInterrupt if it is interrupted before there is anything to return.
     """
     cells = make_cells(model.data, model.score)
-
-    def solve_table(scorer: FamilyScorer, seed: int) -> Solved:
-        return _solve(replace(model, scorer=scorer), split, seed)
-
-    seeds = np.random.SeedSequence(named_seed(asked.known_seed, "augment")).spawn(asked.chains)
     budget = Budget.of(asked)
-    chains = [AugmentedChain(cells, solve_table, budget.n_warmup, seed) for seed in seeds]
-    sets = ParentSets(everyone_else(model.data.n_nodes), np.zeros((0, 0), dtype=np.int16))
+    begin, engine = _begin(model, split, asked, run, cells, report, clock)
+    seeds = np.random.SeedSequence(named_seed(asked.known_seed, "augment")).spawn(asked.chains)
+    chains = [
+        AugmentedChain(
+            cells,
+            engine,
+            budget.n_warmup,
+            seed,
+            begin.dags[i % len(begin.dags)] if begin.dags else model.prior.required,
+            begin.tables[i % len(begin.tables)].copy() if begin.tables else None,
+        )
+        for i, seed in enumerate(seeds)
+    ]
+    sets = ParentSets(begin.candidates, np.zeros((0, 0), dtype=np.int16))
+    saver = _Saver(run, _open(run, model, asked, begin, budget), chains, clock)
 
     def has_converged() -> bool:
-        records = _records(chains, sets)
+        records = make_records(chains, sets)
         if records[0].n_steps < MIN_BATCHES:
             return False
         found = assess_augmented(records, model.data.names, sets)
         return found.converged and (found.smallest_ess or np.inf) >= ENOUGH_ESS
 
-    is_complete = _drive(chains, budget, has_converged, report, clock, split.largest)
+    in_threads = asked.method == SAMPLED_TABLES or split.largest >= LEAST_FOR_THREADS
+    n_workers = min(len(chains), n_threads()) if in_threads else 1
+    is_complete = _drive(
+        chains, budget, has_converged, report, clock, n_workers, saver, asked.checkpoint_seconds
+    )
     if not min(chain.n_steps for chain in chains):
         raise KeyboardInterrupt
-    records = _records(chains, sets)
-    taken: dict[str, float] = {"steps": records[0].n_steps, "warmup": budget.n_warmup}
+    records = make_records(chains, sets)
+    taken: dict[str, float] = {"steps": records[0].n_steps, "warmup": chains[0].n_warmup}
+    if 0 < begin.n_tables < FIRST_TABLES:
+        taken["pilots"] = float(begin.n_tables)
     return AugmentedPosterior(
         make_info(taken if is_complete else {}),
         model.data.names,
         sets,
         records,
-        holes=_holes(chains, cells.missing, sets),
-        data=model.data,
+        holes=_holes(chains, model, sets),
         is_complete=is_complete,
     )
 
 
-def _solve(model: Model, split: Split, seed: int) -> Solved:
-    """The exact posterior of a completed table."""
-    if len(split.parts) > 1:
-        names, scorer, prior = model.data.names, model.scorer, model.prior
-        parts = solve_parts(names, scorer, prior, split, model.max_parents)[0]
-        drawn = parts.draw(DRAWS, seed)
-        best = parts.best_adjacency, parts.best_log_score
-        return Solved(parts.edges, parts.ancestors, *drawn, *best)
-    found = solve(model.problem.tabulate(model.data.n_nodes - 1))
-    drawn = found.draw(DRAWS, seed)
-    return Solved(found.edges, found.ancestors, *drawn, found.best_adjacency, found.best_log_score)
+def _begin(
+    model: Model,
+    split: Split,
+    asked: Options,
+    run: RunDirectory | None,
+    cells: Cells,
+    report: ProgressCallback,
+    clock: Clock,
+) -> tuple[Beginning, Engine]:
+    """Where chains begin, and what they do with a table; taken from a run that is continued."""
+    n = model.data.n_nodes
+    if asked.method == EXACT_TABLES:
+        return Beginning(everyone_else(n), [], [], 0), ExactTables(model, split)
+    if (
+        run is not None
+        and asked.resume
+        and all(run.chain(index).exists() for index in range(asked.chains))
+    ):
+        saved = saved_arrays(run)
+        begin = Beginning(saved[CANDIDATES].copy(), [], [], int(saved[EFFORT][1]))
+    else:
+        begin = _suggest(model, asked, cells, report, clock)
+    has_holes: Booleans = np.asarray(cells.missing.any(axis=0))
+    scores = CandidateScores(
+        model.data.names,
+        begin.candidates,
+        model.prior,
+        model.max_parents,
+        has_holes,
+        cells.scorer(cells.start(np.random.default_rng(0))),
+    )
+    return begin, SampledTables(scores)
+
+
+def _suggest(
+    model: Model, asked: Options, cells: Cells, report: ProgressCallback, clock: Clock
+) -> Beginning:
+    """Candidates from a few tables, each completed anew given the best DAG that was found on it."""
+    n = model.data.n_nodes
+    number = None if asked.candidates else min(n - 1, asked.n_candidates or USUAL_CANDIDATES)
+    votes, dags, tables = np.zeros((n, n)), [], []
+    rng = np.random.default_rng(named_seed(asked.known_seed, "first tables"))
+    most = FIRST_TABLES if asked.pilots is None else max(1, min(FIRST_TABLES, int(asked.pilots)))
+    for table in range(most):
+        if table and clock.seconds > CHOOSING_SHARE * (clock.seconds + clock.left()):
+            break
+        values = cells.start(rng)
+        for turn in range(FIRST_ROUNDS):
+            done = (FIRST_ROUNDS * table + turn) / (FIRST_ROUNDS * most)
+            report(Progress("choosing candidate parents on completed tables", done))
+            problem = replace(model, scorer=cells.scorer(values)).problem
+            pace = Pace(clock, FIRST_EFFORT, FIRST_PILOTS)
+            seed = named_seed(asked.known_seed, "first tables", FIRST_ROUNDS * table + turn)
+            found, _ = narrow(problem, number, asked.candidates, seed, pace=pace)
+            for _ in range(FIRST_SWEEPS):
+                cells.redraw(values, found.best, rng)
+        for child, own in enumerate(found.table.candidates):
+            votes[own[own >= 0], child] += 1.0
+        votes += np.where(found.best | found.best.T, float(FIRST_TABLES), 0.0)
+        dags.append(found.best)
+        tables.append(values)
+    votes += np.where(model.prior.required, inf, 0.0)
+    ranked = np.argsort(-votes, axis=0, kind="stable")
+    width = found.table.candidates.shape[1]
+    candidates = np.sort([ranked[ranked[:, v] != v, v][:width] for v in range(n)], axis=1)
+    chosen = candidates.astype(np.int32)
+    is_candidate = np.zeros((n, n), dtype=np.bool_)
+    is_candidate[chosen, np.arange(n)[:, None]] = True
+    fitted = [_fitted(dag & is_candidate, model) for dag in dags]
+    return Beginning(chosen, fitted, tables, len(tables))
+
+
+def _fitted(dag: Booleans, model: Model) -> Booleans:
+    """A DAG of candidates in which no node has too many parents."""
+    out: Booleans = dag | model.prior.required
+    for v in np.flatnonzero(out.sum(axis=0) > model.max_parents):
+        spare = np.flatnonzero(out[:, v] & ~model.prior.required[:, v])
+        out[spare[model.max_parents - int(model.prior.required[:, v].sum()) :], v] = False
+    return out
+
+
+def _open(
+    run: RunDirectory | None, model: Model, asked: Options, begin: Beginning, budget: Budget
+) -> str:
+    """Make or find the run in its directory; gives its name for the chains' files."""
+    if run is None:
+        return ""
+    if not asked.resume:
+        run.discard_checkpoint()
+    n = model.data.n_nodes
+    facts = {
+        "version": __version__,
+        **model.facts,
+        "knowledge": model.knowledge.as_dict(),
+        "method": asked.method,
+        "seed": asked.known_seed,
+        "chains": asked.chains,
+        "n_warmup": budget.n_warmup,
+    }
+    none = np.zeros(n, dtype=np.int32)
+    arrays: dict[str, NDArray[Any]] = {
+        SCORES: np.nansum(model.data.values, axis=0),
+        START: none,
+        CANDIDATES: begin.candidates,
+        HOTTEST: np.zeros(1),
+        STARTS: none[:0],
+        EFFORT: np.array([1.0, max(1.0, begin.n_tables)]),
+    }
+    stopping = asked.chosen(options_of(LEARN, Role.STOP))
+    request = asked.record(Role.POSTERIOR, Role.DRAWS, Role.PACE)
+    return open_run(run, facts, {**stopping, "planned_steps": None}, request, arrays)
+
+
+class _Saver:
+    """Writes the chains to the directory of the run, if there is one, and reads them back."""
+
+    def __init__(
+        self, run: RunDirectory | None, name: str, chains: Sequence[AugmentedChain], clock: Clock
+    ) -> None:
+        self._run, self._name, self._chains, self._clock = run, name, chains, clock
+        self._saved = clock.seconds
+        if run is not None:
+            for index, chain in enumerate(chains):
+                self._load(run, index, chain)
+
+    def _load(self, run: RunDirectory, index: int, chain: AugmentedChain) -> None:
+        path = run.chain(index)
+        if not path.exists():
+            return
+        header, arrays = read_checkpoint(path)
+        if header.get("run") != self._name or header.get("chain") != index:
+            raise CheckpointError(f"{path} belongs to another run: remove it.")
+        try:
+            chain.restore(arrays)
+        except KeyError as error:
+            raise CheckpointError(f"{path} has no {error}.") from None
+        except (ValueError, TypeError, OverflowError) as error:
+            raise CheckpointError(f"{path} does not fit this run ({error}).") from None
+
+    def save(self, least_seconds: float = 0.0) -> None:
+        """Write all chains, if the last time was at least so long ago."""
+        if self._run is None or self._clock.seconds - self._saved < least_seconds:
+            return
+        self._saved = self._clock.seconds
+        with explained(self._run.checkpoint):
+            for index, chain in enumerate(self._chains):
+                header = {"run": self._name, "chain": index}
+                write_checkpoint(self._run.chain(index), header, chain.snapshot())
 
 
 def _drive(
@@ -168,40 +400,51 @@ def _drive(
     has_converged: Callable[[], bool],
     report: ProgressCallback,
     clock: Clock,
-    n_nodes: int,
+    n_workers: int,
+    saver: _Saver,
+    checkpoint_seconds: float,
 ) -> bool:
     """Advance all chains together until they are done; false if somebody has interrupted that."""
-    check, piece = USUAL_TABLES, 1
-    n_workers = min(len(chains), n_threads()) if n_nodes >= LEAST_FOR_THREADS else 1
+    piece, is_complete = 1, True
+    end_of_warmup = clock.seconds + WARMUP_SHARE * clock.left()
     with thread_pool(n_workers) as pool:
         try:
             while True:
-                done = chains[0].n_steps
-                if budget.most is not None and done >= budget.most:
-                    return True
-                if done and clock.left() <= 0:
-                    return True
-                if budget.until_converged and done >= check:
-                    if has_converged():
-                        return True
-                    check = int(GROWTH * check)
-                end = min(check if budget.until_converged else np.inf, budget.most or np.inf)
-                piece = int(min(piece, budget.n_warmup + end - chains[0].step))
+                behind = [chain.step for chain in chains]
+                done = min(chain.n_steps for chain in chains)
+                if max(behind) == min(behind):
+                    if not done and clock.seconds > end_of_warmup:
+                        for chain in chains:
+                            chain.n_warmup = min(chain.n_warmup, chain.step)
+                    if budget.is_check(done) and has_converged():
+                        break
+                    if budget.most is not None and done >= budget.most:
+                        break
+                    if done and clock.left() <= 0:
+                        break
+                end = max(behind)
+                if end == min(behind):
+                    ends = [budget.next_check(done) if budget.until_converged else inf]
+                    ends.append(inf if budget.most is None else budget.most)
+                    end = int(min(end + piece, chains[0].n_warmup + min(ends)))
                 begun = perf_counter()
-                for future in [pool.submit(chain.advance, max(1, piece)) for chain in chains]:
+                futures = [pool.submit(chain.advance, end - chain.step) for chain in chains]
+                for future in futures:
                     future.result()
-                pace = (perf_counter() - begun) / max(1, piece)
-                piece = max(1, int(PIECE_SECONDS / pace))
-                report(_progress(chains, budget, check, clock))
+                pace = (perf_counter() - begun) / max(1, end - min(behind))
+                piece = max(1, int(PIECE_SECONDS / max(pace, 1e-6)))
+                saver.save(checkpoint_seconds)
+                report(_progress(chains, budget, clock))
         except KeyboardInterrupt:
-            return False
+            is_complete = False
+    saver.save()
+    return is_complete
 
 
-def _progress(
-    chains: Sequence[AugmentedChain], budget: Budget, check: int, clock: Clock
-) -> Progress:
+def _progress(chains: Sequence[AugmentedChain], budget: Budget, clock: Clock) -> Progress:
+    check = budget.next_check(chains[0].n_steps)
     end = budget.most if not budget.until_converged else min(check, budget.most or check)
-    fraction = chains[0].step / (budget.n_warmup + (end or check))
+    fraction = chains[0].step / (chains[0].n_warmup + (end or check))
     if clock.is_limited:
         fraction = max(fraction if end else 0.0, clock.seconds / (clock.seconds + clock.left()))
     statuses = tuple(
@@ -215,82 +458,18 @@ def _progress(
     return Progress("completing the table", min(1.0, fraction), statuses)
 
 
-def _coarse(series: Floats) -> Floats:
-    """Means of batches of tables, all of the same length; the first ones may be left out."""
-    length = -(-len(series) // MOST_BATCHES)
-    n_batches = len(series) // length
-    last = series[len(series) - n_batches * length :]
-    return np.asarray(last.reshape(n_batches, length, *series.shape[1:]).mean(axis=1))
-
-
-def _records(chains: Sequence[AugmentedChain], sets: ParentSets) -> list[ChainRecord]:
-    """What the chains have recorded so far, as many tables of each."""
-    n_tables = min(chain.n_steps for chain in chains)
-    best, best_log_score = _best(chains)
-    best_code = _codes(best[None], sets)[0]
-    none = np.zeros(0, dtype=np.int64)
-    n = len(sets.candidates)
-    records = []
-    for chain in chains:
-        edges = np.stack(chain.edges[:n_tables])[:, sets.candidates, np.arange(n)[:, None]]
-        log_scores = np.concatenate(chain.log_scores[:n_tables])
-        assert chain.first is not None
-        records.append(
-            ChainRecord(
-                codes=_codes(np.concatenate(chain.dags[:n_tables]), sets),
-                log_score=log_scores,
-                log_weight=log_scores,
-                edge_batches=_coarse(edges),
-                edges=edges.mean(axis=0),
-                outside_batches=np.zeros((0, 0, 0)),
-                outside_edges=np.zeros((0, 0)),
-                best_code=best_code,
-                best_log_score=best_log_score,
-                start_code=_codes(chain.first[None], sets)[0],
-                moves=MOVES,
-                attempts=np.zeros(len(MOVES), dtype=np.int64),
-                accepted=np.zeros(len(MOVES), dtype=np.int64),
-                power=np.ones(1),
-                swap_attempts=none,
-                swap_accepted=none,
-                round_trips=0,
-                hot_log_weight=0.0,
-                hot_spread=0.0,
-                hot_batches=np.zeros(0),
-                n_steps=n_tables,
-                thin=1,
-            )
-        )
-    return records
-
-
-def _best(chains: Sequence[AugmentedChain]) -> tuple[Booleans, float]:
-    """The DAG that was best in most completed tables, and its mean log score there."""
-    counts = Counter(packed for chain in chains for packed, _ in chain.best)
-    most = max(counts.values())
-    chosen = min(packed for packed, count in counts.items() if count == most)
-    scores = [score for chain in chains for packed, score in chain.best if packed == chosen]
-    n = len(chains[0].edges[0])
-    bits = np.unpackbits(np.frombuffer(chosen, dtype=np.uint8), count=n * n)
-    return bits.reshape(n, n).astype(np.bool_), float(np.mean(scores))
-
-
-def _codes(dags: Booleans, sets: ParentSets) -> np.ndarray:
-    """Codes (draw, node) of DAGs (draw, parent, child)."""
-    n, width = sets.candidates.shape
-    bits = dags[:, sets.candidates, np.arange(n)[:, None]].astype(np.int32)
-    return (bits << np.arange(width, dtype=np.int32)).sum(axis=-1, dtype=np.int32)
-
-
-def _holes(chains: Sequence[AugmentedChain], missing: Booleans, sets: ParentSets) -> Holes:
+def _holes(chains: Sequence[AugmentedChain], model: Model, sets: ParentSets) -> Holes:
     """The drawn cells of as many completed tables of each chain, and what goes with them."""
-    n_kept = min(len(chain.tables) for chain in chains)
     n_tables = min(chain.n_steps for chain in chains)
-    children = np.arange(len(sets.candidates))[:, None]
+    spacing = max(chain.spacing for chain in chains)
+    numbers = np.arange(0, n_tables, spacing)
+    tables = [chain.tables[:: spacing // chain.spacing][: len(numbers)] for chain in chains]
     squares = [np.mean(np.square(chain.edges[:n_tables]), axis=0) for chain in chains]
     return Holes(
-        cells=np.argwhere(missing).astype(np.int32),
-        tables=np.stack([chain.tables[:n_kept] for chain in chains]),
-        squares=np.stack([own[sets.candidates, children] for own in squares]),
+        data=model.data,
+        score=model.score,
+        tables=np.stack(tables),
+        numbers=numbers,
+        squares=np.stack([by_candidate(own, sets) for own in squares]),
         ancestors=np.stack([chain.ancestors / chain.n_steps for chain in chains]),
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.augmentation import INTEGRATING
 from outpoint.data import Data, Dataset, Entry
 from outpoint.data.cells import DecimalMark
 from outpoint.data.reading import Names, Treatment
@@ -167,7 +168,7 @@ class OutpointLearner:
         options["score"] = options.pop("local_score")
         asked = Options.read(FIT, options)
         _refuse_unusable(X, asked.allow_degenerate)
-        data = read(X, asked)
+        data = read(X, asked, keeps_holes=asked.method in INTEGRATING)
         if asked.target is not None and asked.target not in data.names:
             raise OptionError(f"the target {asked.target!r} is not one of the variables.")
         not_reading = [one for one in options_of(LEARN) if one.role != Role.READING]

@@ -10,7 +10,13 @@ from time import perf_counter
 from types import MappingProxyType
 
 from outpoint.amounts import count_of
-from outpoint.augmentation import augment, prepare_completed, require_small
+from outpoint.augmentation import (
+    INTEGRATING,
+    augment,
+    choose_method,
+    limit_sampled,
+    prepare_completed,
+)
 from outpoint.clock import Clock
 from outpoint.data import Data, Dataset, Entry
 from outpoint.data.cells import DecimalMark
@@ -39,13 +45,14 @@ from outpoint.parts import (
 )
 from outpoint.posterior import ExactPosterior, Posterior, RunInfo, write_run
 from outpoint.posterior.assembling import assemble
-from outpoint.posterior.augmented import METHOD
+from outpoint.posterior.augmented import EXACT_TABLES
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.exact import Solution
 from outpoint.posterior.info import make_info
 from outpoint.processors import limited_threads, n_threads
-from outpoint.resumption import find_saved
+from outpoint.resumption import SavedRun, find_saved
 from outpoint.runs import CANDIDATES, Progress, ProgressCallback, RunDirectory, saved_arrays
+from outpoint.runs.directory import nothing_to_resume
 from outpoint.runs.scores import keep_scores, kept_scores
 from outpoint.sampling import Plan, Start, sample_posterior, workers
 from outpoint.scores import GivenEdgePrior, Knowledge, Score
@@ -65,8 +72,6 @@ class IgnoredOptionWarning(UserWarning):
 def _learn(data: Data, asked: Options) -> Posterior:
     """Hold what a run needs, its directory, threads, signals and progress, while it is made."""
     _refuse_together(asked)
-    if asked.method == "exact":
-        _warn_of_ignored(asked)
     run = None if asked.out is None else RunDirectory(asked.out)
     with ExitStack() as stack:
         stack.enter_context(limited_threads(asked.threads))
@@ -90,12 +95,14 @@ def _make_run(
 ) -> Posterior:
     """Do what was ``asked`` for, in the directory of a run, if there is one, that is held."""
     clock, started = Clock(asked.time), perf_counter()
-    dataset = read(data, asked)
+    dataset = read(data, asked, keeps_holes=asked.method in INTEGRATING)
     saved = find_saved(run) if asked.resume and run is not None else None
     if saved is not None:
         asked = saved.adopt(asked, dataset)
     if not dataset.is_complete:
-        return _integrate(dataset, asked, run, report, clock)
+        return _integrate(dataset, asked, saved, run, report, clock)
+    if asked.method == "exact":
+        _warn_of_ignored(asked)
     model = prepare(dataset, asked)
     split = find_split(model.scorer, model.prior)
     method = _chosen_method(asked, split)
@@ -137,38 +144,45 @@ def _make_run(
 def _integrate(
     dataset: Dataset,
     asked: Options,
+    saved: SavedRun | None,
     run: RunDirectory | None,
     report: ProgressCallback,
     clock: Clock,
 ) -> Posterior:
     """The posterior of a table with holes, which are integrated out."""
     started = perf_counter()
-    if asked.method not in ("auto", "exact"):
+    drop = f"drop rows with holes with {option('missing', 'drop')}"
+    if asked.method not in INTEGRATING:
         raise OptionError(
-            f"missing values are integrated out by {option('method', 'auto')} only: leave out "
-            f"{named('method')}, or drop rows with holes with {option('missing', 'drop')}."
+            f"missing values are integrated out by {option('method', 'auto')}, not by "
+            f"{asked.method}: leave out {named('method')}, or {drop}."
         )
-    if asked.resume:
+    if asked.engine != "threads":
         raise OptionError(
-            "a run on a table with missing values cannot be continued: start it anew with "
-            f"{option('overwrite', True)}."
+            "missing values are integrated out by threads of one machine: leave out "
+            f"{named('engine')}, or {drop}."
         )
     model = prepare_completed(dataset, asked)
     split = find_split(model.scorer, model.prior)
-    require_small(split, dataset.n_nodes)
-    model = limit_parents(model, split, asked.max_parents)
+    method = choose_method(asked, split, dataset.n_nodes)
+    if method == EXACT_TABLES:
+        model = limit_parents(model, split, asked.max_parents)
+    else:
+        require_fitting(dataset.n_nodes, MOST_TOGETHER)
+        model = limit_sampled(model, asked)
     asked = replace(
-        asked, method=METHOD, seed=checked_seed(asked.seed), max_parents=model.max_parents
+        asked, method=method, seed=checked_seed(asked.seed), max_parents=model.max_parents
     )
 
     def info(taken: Mapping[str, float]) -> RunInfo:
         seconds = perf_counter() - started
         return make_info(model.record, asked, seconds=seconds, taken=taken)
 
-    posterior = augment(model, split, asked, info, report, clock)
+    if saved is not None and saved.posterior is not None:
+        raise CheckpointError(nothing_to_resume(saved.run))
+    posterior = augment(model, split, asked, run, info, report, clock)
     posterior.is_scored = model.is_scored
     if run is not None:
-        run.discard_checkpoint()
         command = asked.command
         text = command(posterior) if callable(command) else command
         write_run(posterior, run, data=dataset, command=text)
@@ -193,7 +207,7 @@ def _warn_of_ignored(asked: Options) -> None:
     ignored = [one.name for one in options_of(LEARN) if one.is_of_sampling]
     ignored = [name for name in ignored if asked.is_given(name)]
     if ignored:
-        warnings.warn(describe_ignored(ignored), IgnoredOptionWarning, stacklevel=4)
+        warnings.warn(describe_ignored(ignored), IgnoredOptionWarning, stacklevel=5)
 
 
 def describe_ignored(names: Sequence[str]) -> str:

@@ -24,8 +24,10 @@ from outpoint.scores import (
     StructurePrior,
     bind_score,
     build_prior,
+    has_model,
     know_given,
     note_few_rows,
+    note_holes,
     note_units,
     reading_for,
     refuse_unobserved,
@@ -37,9 +39,13 @@ from outpoint.scores import (
 from outpoint.tables import ScoreTable, build_table, check_max_parents
 
 
-def read(data: Data, asked: Options, *, keep: bool = False) -> Dataset:
-    """The data, read as ``asked`` and as the score needs them; ``keep`` leaves out no column."""
-    return load(data, replace(asked, **{"keep": keep, **reading_for(asked.score)}))
+def read(data: Data, asked: Options, *, keep: bool = False, keeps_holes: bool = False) -> Dataset:
+    """The data, read as ``asked`` and as the score needs them; ``keep`` leaves out no column.
+
+    ``keeps_holes`` says that missing values can be integrated out, if the score has a model.
+    """
+    asked = replace(asked, **{"keep": keep, **reading_for(asked.score)})
+    return load(data, asked, keeps_holes=keeps_holes and has_model(asked.score))
 
 
 MOST_COLUMNS = 3000
@@ -128,7 +134,8 @@ class Model:
     def notes(self) -> tuple[str, ...]:
         """What reading the data had to assume, what the score makes of their units, and more."""
         data = self.data
-        noted = (*data.notes, *note_units(self.score, data), *note_few_rows(data))
+        noted = (*note_holes(data), *data.notes, *note_units(self.score, data))
+        noted = (*noted, *note_few_rows(data))
         return (*noted, *self.remarks)
 
     @property

@@ -9,13 +9,15 @@ from typing import Literal, NamedTuple
 class ScoreEntry(NamedTuple):
     """The class of a score, the columns it is for, and the only kind of these, if there is one.
 
-    ``structure_prior`` is the usual one: BIC has a penalty of its own.
+    ``structure_prior`` is the usual one: BIC has a penalty of its own. ``has_model`` tells whether
+    missing values can be drawn from the model whose marginal likelihood the score is.
     """
 
     class_name: str
     suits: str
     kind: Literal["continuous", "categorical"] | None = None
     structure_prior: str = "fair"
+    has_model: bool = True
 
 
 SCORES = {
@@ -25,7 +27,7 @@ SCORES = {
     "conditional-gaussian": ScoreEntry(
         "ConditionalGaussian", "both kinds, no edges from continuous to categorical"
     ),
-    "bic": ScoreEntry("BIC", "either kind", structure_prior="uniform"),
+    "bic": ScoreEntry("BIC", "either kind", structure_prior="uniform", has_model=False),
 }
 """Scores by their names, on the command line, in Python and in results."""
 

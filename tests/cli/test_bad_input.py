@@ -98,8 +98,9 @@ FAIR_FILES: dict[str, tuple[str, list[str]]] = {
     "holes": (
         table() + ",1,2,3\n",
         [
-            "1 row of 31 had missing values, in 'a' (1), and was dropped; refuse such rows with "
-            "--missing refuse"
+            "1 cell is missing, in 'a' (1): 1 row of 31; what is missing is integrated out, "
+            "assuming that it is missing at random; drop such rows with --missing drop, or refuse "
+            "them with --missing refuse"
         ],
     ),
 }
@@ -132,6 +133,7 @@ def test_ordinal_weights_and_na(run: Run) -> None:
     ]
     Path("data.csv").write_text("size,x,y,n\n" + "".join(rows) + "unknown,1,1,3\n")
     words = ["--ordinal", "size:small<medium<large", "--weights", "n", "--na", "unknown"]
+    words += ["--missing", "drop"]
     outcome = run("learn", "data.csv", *words, "--normal-scores", "x", "--out", "run")
     assert outcome.code == 0, outcome.err
     assert "data.csv: 45 observations of 3 continuous variables" in outcome.out
@@ -140,6 +142,7 @@ def test_ordinal_weights_and_na(run: Run) -> None:
         "ordinal": {"size": ["small", "medium", "large"]},
         "normal_scores": ["x"],
         "weights": "n",
+        "missing": "drop",
         "na": ["unknown"],
     }
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from outpoint.data import load_dataset
 from outpoint.errors import DataError
-from outpoint.scores import note_few_rows, resolve_score
+from outpoint.missing import make_cells
+from outpoint.scores import note_few_rows, note_holes, resolve_score
 
 N_ROWS = 60
 Cell = Callable[[int], object]
@@ -359,7 +360,7 @@ CASES = [
         "empty cells and NA",
         rows("x,y", sometimes(measure, ""), sometimes(other, "NA", 30)),
         True,
-        "4 rows of 60 had missing values, in 'x' (3) and 'y' (2), and were dropped",
+        "3 cells are missing, in 'x' (2) and 'y' (1): 3 rows of 59; what is missing",
     ),
     Case(
         "the same, strictly",
@@ -369,16 +370,23 @@ CASES = [
         {"strict": True},
     ),
     Case(
-        "many empty cells",
-        rows("x,y,z", sometimes(measure, "", 4), sometimes(other, "NA", 5), age),
-        False,
-        'leave out the columns that cost most rows with drop=["x"]',
+        "the same, without such rows",
+        rows("x,y", sometimes(measure, ""), sometimes(other, "NA", 30)),
+        True,
+        "4 rows of 60 had missing values, in 'x' (3) and 'y' (2), and were dropped",
+        {"missing": "drop"},
     ),
     Case(
-        "a column that is half empty",
-        rows("x,y,z", measure, lambda i: other(i) if i % 2 else "", age),
+        "many empty cells",
+        rows("x,y,z", sometimes(measure, "", 4), sometimes(other, "NA", 5), age),
         True,
-        "left out 'y', which lacks too many values",
+        "27 cells are missing, in 'x' (15) and 'y' (12): 24 rows of 60",
+    ),
+    Case(
+        "a column that is mostly empty",
+        rows("x,y,z", measure, lambda i: other(i) if i % 3 == 0 else "", age),
+        True,
+        "'y' lacks 67% of its values, so that little is known of it",
     ),
     Case(
         "missing values as ?, ., - and null",
@@ -390,7 +398,7 @@ CASES = [
             sometimes(likert, "null", 10),
         ),
         True,
-        "in 'd' (6), 'c' (5), 'b' (4) and 'a' (3), and were dropped",
+        "14 cells are missing, in 'd' (5), 'c' (4), 'b' (3) and 'a' (2)",
     ),
     Case(
         "a column without any value",
@@ -416,7 +424,7 @@ CASES = [
         "the same, words said to be missing",
         rows("x,y,a", sometimes(measure, "broken"), sometimes(other, "<5"), age),
         True,
-        "3 rows of 60 had missing values",
+        "6 cells are missing, in 'x' (3) and 'y' (3): 3 rows of 60",
         {"na": ["broken", "<5"]},
     ),
     Case(
@@ -549,10 +557,13 @@ def outcome(case: Case) -> tuple[bool, str]:
     Path(case.name).write_bytes(case.content)
     try:
         data = load_dataset(case.name, **case.options)
-        resolve_score("auto", data).bind(data)
+        if data.is_complete:
+            resolve_score("auto", data).bind(data)
+        else:
+            make_cells(data, resolve_score("auto", data))
     except DataError as error:
         return False, str(error)
-    return True, "; ".join([data.describe(), *data.notes, *note_few_rows(data)])
+    return True, "; ".join([data.describe(), *note_holes(data), *data.notes, *note_few_rows(data)])
 
 
 def table() -> str:

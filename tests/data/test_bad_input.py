@@ -103,7 +103,8 @@ def test_every_marker_is_missing(tmp_path: Path, marker: str, kind: str | None) 
     for refusing in ({"strict": True}, {"missing": "refuse"}):
         with pytest.raises(DataError, match=r"'a' has 1 missing value, in row 6 \(line 7\)"):
             load_dataset(path, **kinds, **refusing)
-    found = load_dataset(path, **kinds)
+    assert load_dataset(path, **kinds).missing.sum() == 1
+    found = load_dataset(path, **kinds, missing="drop")
     assert found.n_obs == 5
     assert found.notes == (
         "1 row of 6 had missing values, in 'a' (1), and was dropped; refuse such rows with "

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from scipy.stats import norm, rankdata
 
 from outpoint.data import Dataset, load_dataset
+from outpoint.data.loading import load
 from outpoint.errors import DataError, OptionError
 from outpoint.naming import command_line
+from outpoint.options import LOAD, Options
 from outpoint.scores import bind_score, resolve_score
 
 N = 60
@@ -173,7 +175,7 @@ class TestCells:
         )
         numbers = load_dataset(table, na="none", continuous=["grade"])
         assert numbers.is_continuous
-        assert numbers.n_obs == 50
+        assert numbers.missing.sum() == 10
         with pytest.raises(DataError, match="text in a numeric column: 'grade' has 'none' in row"):
             load_dataset(table, strict=True)
 
@@ -185,7 +187,7 @@ class TestCells:
             "left out 'v', which has words among its numbers ('high' in row 10); keep it with "
             'categorical=["v"], or say which words mean missing with na='
         )
-        assert load_dataset(table, na=["high"], continuous=["v"]).n_obs == N - 1
+        assert load_dataset(table, na=["high"], continuous=["v"]).missing.sum() == 1
         with pytest.raises(DataError, match="text in a numeric column: 'v' has 'high' in row 10"):
             load_dataset(table, strict=True)
 
@@ -208,13 +210,39 @@ class TestCells:
             load_dataset(table, strict=True)
 
 
+def load_complete(table: Any, **options: Any) -> Dataset:
+    """As those read who have no use for missing values."""
+    return load(table, Options.read(LOAD, options))
+
+
 class TestMissing:
     """Rows and columns with holes, and the words for them."""
+
+    def test_holes_are_kept(self) -> None:
+        table = frame(z=X * Y).mask(RNG.random((N, 3)) < 0.3)
+        table.loc[7] = np.nan
+        data = load_dataset(table)
+        np.testing.assert_array_equal(data.missing, table.dropna(how="all").isna())
+        empty = int(table.isna().all(axis=1).sum())
+        assert the_note(data) == (
+            f"{empty} row{'s' * (empty > 1)} without any value {'were' if empty > 1 else 'was'} "
+            f"left out, as {'they say' if empty > 1 else 'it says'} nothing"
+        )
+        assert load_dataset(data) is data
+        assert load_dataset(data, missing="augment") is data
+        n_complete = len(table.dropna())
+        assert load_dataset(data, missing="drop").n_obs == n_complete
+
+    @pytest.mark.parametrize("nothing", [None, np.nan, pd.NA, pd.NaT, "NA"])
+    def test_whatever_stands_for_nothing(self, nothing: Any) -> None:
+        table = frame(v=[nothing if i % 9 == 4 else i * 7 % 41 for i in range(N)])
+        data = load_dataset(table)
+        assert data.missing.sum() == data.missing[:, 0].sum() == 7
 
     def test_a_few_rows_are_dropped(self) -> None:
         table = frame().mask(RNG.random((N, 2)) < 0.05)
         gone = table.isna().any(axis=1).sum()
-        data = load_dataset(table)
+        data = load_complete(table)
         assert data.n_obs == N - gone
         assert f"{gone} rows of 60 had missing values, in " in the_note(data)
         assert the_note(data).endswith("and were dropped; refuse such rows with missing='refuse'")
@@ -228,21 +256,21 @@ class TestMissing:
         table.loc[: n_missing // 2 - 1, "z"] = np.nan
         table.loc[n_missing // 2 : n_missing - 1, "w"] = np.nan
         if is_read:
-            assert load_dataset(table).n_obs == N - n_missing
+            assert load_complete(table).n_obs == N - n_missing
             return
         with pytest.raises(DataError) as caught:
-            load_dataset(table)
+            load_complete(table)
         assert str(caught.value) == (
             "21 of 60 rows have missing values, too many to leave them out unasked: 'w' (11) and "
             "'z' (10); leave out the columns that cost most rows with drop=[\"w\"], drop the rows "
             "with missing='drop', or impute the values first."
         )
         assert load_dataset(table, missing="drop").n_obs == N - n_missing
-        assert load_dataset(table, drop=["w"]).n_obs == N - n_missing // 2
+        assert load_complete(table, drop=["w"]).n_obs == N - n_missing // 2
 
     def test_a_sparse_column_is_left_out(self) -> None:
         table = frame(z=np.where(np.arange(N) % 2 == 0, np.nan, X * Y))
-        data = load_dataset(table)
+        data = load_complete(table)
         assert data.names == ("x", "y")
         assert the_note(data) == (
             "left out 'z', which lacks too many values (50%); keep it with missing='drop'"
@@ -264,7 +292,7 @@ class TestMissing:
         path.write_text("improved,x,y\n" + "".join(rows))
         data = load_dataset(path)
         assert data.levels[0] == ("Marked", "None", "Some")
-        assert data.n_obs == N - 1
+        assert data.missing.sum() == 1
         dropped = load_dataset(path, na=["None"], missing="drop")
         assert dropped.levels[0] == ("Marked", "Some")
         assert dropped.n_obs == 39
@@ -274,14 +302,14 @@ class TestMissing:
         grades = ["NA", "ok", "-99", "ok", "bad", "ok"]
         path.write_text("g,y\n" + "".join(f"{grades[i % 6]},{Y[i]}\n" for i in range(N)))
         assert load_dataset(path).levels[0] == ("-99", "bad", "ok")
-        assert load_dataset(path, na=["-99"]).levels[0] == ("NA", "bad", "ok")
+        assert load_complete(path, na=["-99"]).levels[0] == ("NA", "bad", "ok")
         assert load_dataset(path, na=["-99", "NA"]).levels[0] == ("bad", "ok")
         assert load_dataset(path, na=[]).n_obs == N
 
     @pytest.mark.parametrize("dtype", [np.float64, np.int64, "Int64", object])
     def test_numbers_can_be_such_words_in_memory_too(self, dtype: Any) -> None:
         ages = pd.Series([20 + i % 30 if i % 6 else -99 for i in range(N)]).astype(dtype)
-        data = load_dataset(frame(age=ages), na=["-99"])
+        data = load_complete(frame(age=ages), na=["-99"])
         assert data.n_obs == N - 10
         assert data.values[:, 0].min() == 21
 
@@ -542,7 +570,7 @@ CHOICES = st.fixed_dictionaries(
         "strict": st.booleans(),
         "keep": st.booleans(),
         "allow_degenerate": st.booleans(),
-        "missing": st.sampled_from(["auto", "drop", "refuse"]),
+        "missing": st.sampled_from(["auto", "augment", "drop", "refuse"]),
         "prefer": st.sampled_from(["continuous", "categorical"]),
         "categorical": st.sampled_from(["c0", "all"]),
         "continuous": st.just("c1"),
@@ -577,5 +605,7 @@ def _outcome(table: pd.DataFrame, options: dict[str, Any]) -> str:
     except (DataError, OptionError) as error:
         return str(error)
     assert data.n_nodes >= 2
-    assert np.isfinite(data.values).all()
+    assert np.isfinite(data.values[~data.missing]).all()
+    assert not data.missing.all(axis=0).any()
+    assert not data.missing.all(axis=1).any()
     return "; ".join([data.describe(), *data.notes]) + "."

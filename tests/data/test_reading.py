@@ -76,7 +76,7 @@ def test_dropped_rows_take_their_levels_with_them(path: Path) -> None:
 
 def test_dropped_rows_keep_declared_levels() -> None:
     frame = pd.DataFrame({"a": pd.Categorical(["x", "y", "z", "x"]), "b": [0.5, 1.5, None, 3.0]})
-    ds = load_dataset(frame)
+    ds = load_dataset(frame, missing="drop")
     assert ds.levels[0] == ("x", "y", "z")
     assert ds.n_obs == 3
 

@@ -83,12 +83,13 @@ class Completions:
         if redraw is not None:
             cells.redraw = redraw  # type: ignore[method-assign]
 
-        def look_up(key: bytes, seed: int) -> Solved:
-            one = solved[key]
-            dags, scores = one.draw(1, seed)
-            return Solved(one.edges, one.ancestors, dags, scores, dags[0], one.log_evidence)
+        class LookedUp:
+            def solve(self, scorer: object, dag: np.ndarray, seed: int) -> Solved:
+                one = solved[scorer]  # type: ignore[index]
+                dags, scores = one.draw(1, seed)
+                return Solved(one.edges, one.ancestors, dags, scores, dags[0], one.log_evidence)
 
-        chain = AugmentedChain(cells, look_up, 50, np.random.SeedSequence(seed))  # type: ignore[arg-type]
+        chain = AugmentedChain(cells, LookedUp(), 50, np.random.SeedSequence(seed))
         chain.advance(50 + n_tables)
         return np.mean(chain.edges, axis=0), float(np.mean([score for _, score in chain.best]))
 

@@ -40,15 +40,17 @@ def learn(
 
     Example: outpoint learn boston --max-parents 3 --out boston-run
     """
+    from outpoint.augmentation import INTEGRATING
     from outpoint.cli.output import print_json
     from outpoint.cli.summary import print_summary
     from outpoint.learning import learn as learn_posterior
     from outpoint.posterior import summarize
 
     options.check_text(data)
-    dataset = given.load(data)
+    method = given.get("method", "auto")
+    dataset = given.load(data, keeps_holes=method in INTEGRATING)
     arguments = given.arguments(dataset)
-    resume, method = "resume" in given, given.get("method", "auto")
+    resume = "resume" in given
     directory = arguments.setdefault("out", _default_directory(data, resume))
     before = _content(directory) if resume else None
     takes_long = dataset.n_nodes > 16 or method not in ("auto", "exact")

@@ -176,7 +176,7 @@ class Given(dict[str, Any]):
             given["separator"] = "\t"
         return given
 
-    def load(self, data: str, *, keep: bool = False) -> "Dataset":
+    def load(self, data: str, *, keep: bool = False, keeps_holes: bool = False) -> "Dataset":
         """The data of that name, read as asked and as the score needs them; see ``model.read``."""
         from outpoint.model import read
 
@@ -184,7 +184,8 @@ class Given(dict[str, Any]):
         given = {name: self[name] for name in names if name in self}
         series = {name: self[name] for name in SERIES if name in self}
         if not series:
-            return read(data, Options.read(LEARN, given), keep=keep)
+            asked = Options.read(LEARN, given)
+            return read(data, asked, keep=keep, keeps_holes=keeps_holes)
         from outpoint.data import load_series
         from outpoint.scores import reading_for
 

@@ -14,10 +14,11 @@ from outpoint.amounts import count_of, write_number
 from outpoint.cli.streams import printable
 from outpoint.data import Dataset
 from outpoint.posterior import Posterior, SampledPosterior
+from outpoint.posterior.augmented import AugmentedPosterior
 from outpoint.posterior.certainty import judge_certainty
 from outpoint.posterior.info import describe_model
 from outpoint.runs.directory import RUN_FILES
-from outpoint.scores import note_few_rows, note_units
+from outpoint.scores import note_few_rows, note_holes, note_units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +77,8 @@ def print_data(console: Console, data: Dataset, score: object) -> None:
     print_line(console, "Data", f"{data.source}: {data.describe()}")
     print_line(console, "Kinds", describe_kinds(data))
     label = "Note"
-    for note in (*data.notes, *note_units(score, data), *note_few_rows(data)):
+    said = (*note_holes(data), *data.notes, *note_units(score, data), *note_few_rows(data))
+    for note in said:
         print_line(console, label, note)
         label = ""
 
@@ -107,7 +109,8 @@ def _chains(posterior: Posterior) -> str:
         return ""
     chains = count_of(posterior.n_chains, "chain")
     draws = count_of(posterior.n_chains * posterior.n_draws, "draw")
-    return f", {chains} of {count_of(posterior.steps_per_chain, 'step')}, {draws}"
+    what = "completed table" if isinstance(posterior, AugmentedPosterior) else "step"
+    return f", {chains} of {count_of(posterior.steps_per_chain, what)}, {draws}"
 
 
 def _seconds(elapsed: float | None) -> str:

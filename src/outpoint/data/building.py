@@ -138,7 +138,7 @@ class _Door:
         asked = self.asked.get(column.name)
         present = column.take(~column.missing)
         if not present.values.size and self.reading.missing == "augment":
-            return ColumnProblem("sparse", column.name, "all of them")
+            return ColumnProblem("empty", column.name)
         if asked == "ordinal":
             return order_levels(column, self.reading.orders[column.name])
         if asked == "continuous":
@@ -169,7 +169,7 @@ class _Door:
         treatment = self.reading.missing
         missing, n_incomplete = self._missing()
         if treatment == "augment":
-            self._keep_holes(missing)
+            self._leave_empty_rows()
             return
         if treatment == "refuse" or (treatment == "auto" and self.reading.strict):
             refuse([], missing, (n_incomplete, len(self.kept)))
@@ -184,15 +184,13 @@ class _Door:
         self.columns = [column.take(self.kept) for column in self.columns]
         self.notes.append(decisions.describe_dropped(int(incomplete.sum()), missing, self.kept))
 
-    def _keep_holes(self, missing: Sequence[Missing]) -> None:
-        """Leave missing values as they are; rows without any value say nothing, and are dropped."""
+    def _leave_empty_rows(self) -> None:
+        """Keep rows with missing values; those without any value say nothing, and are dropped."""
         empty = np.all([column.missing for column in self.columns], axis=0)
         self.kept = ~empty
         self.columns = [column.take(self.kept) for column in self.columns]
         if empty.any():
             self.notes.append(decisions.describe_empty_rows(int(empty.sum())))
-        if missing:
-            self.notes += decisions.describe_holes(self.columns)
 
     def _incomplete(self) -> npt.NDArray[np.bool_]:
         return np.any([column.missing for column in self.columns], axis=0)

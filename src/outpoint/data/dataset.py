@@ -110,6 +110,7 @@ class Dataset:
         _validate_values(names, values, levels)
         interventions = parse_interventions(self.interventions, names)
         check_length(interventions, len(values))
+        values[np.isnan(values)] = np.nan  # one pattern of bits for all
         values.flags.writeable = False
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "values", values)

@@ -24,6 +24,7 @@ _WHY: dict[ProblemKind, tuple[str, str]] = {
     "text": ("has words among its numbers", "have words among their numbers"),
     "infinite": ("has infinite values", "have infinite values"),
     "type": ("holds neither numbers nor categories", "hold neither numbers nor categories"),
+    "empty": ("has no values", "have no values"),
     "sparse": ("lacks too many values", "lack too many values"),
     "constant": ("is constant", "are constant"),
 }
@@ -67,7 +68,7 @@ def _describe(kind: ProblemKind, problems: Sequence[ColumnProblem]) -> str:
 
 def _ways_to_keep(kind: ProblemKind, problems: Sequence[ColumnProblem]) -> list[str]:
     """Options by which columns stay: numbers as numbers, texts as categories."""
-    if kind in ("infinite", "type"):
+    if kind in ("infinite", "type", "empty"):
         return []
     if kind == "constant":
         return [option("allow_degenerate", True)]
@@ -116,38 +117,11 @@ def describe_dropped(
     )
 
 
-MOSTLY_EMPTY = 0.5
-"""Share of missing values from which on a column gets a line of its own."""
-
-
-def describe_holes(columns: Sequence[Column]) -> list[str]:
-    """The lines on missing values that are kept: which, what becomes of them, and how else."""
-    numbers = {one.name: int(one.missing.sum()) for one in columns if one.missing.any()}
-    most = sorted(numbers, key=lambda name: -numbers[name])
-    counts = enumerate_items([f"{name!r} ({numbers[name]})" for name in most], limit=4)
-    total = sum(numbers.values())
-    n_cells = len(columns) * columns[0].values.size
-    n_rows = int(np.any([one.missing for one in columns], axis=0).sum())
-    lines = [
-        f"{total} of {n_cells} cells, in {count_of(n_rows, 'row')}, have no value: "
-        f"{counts}; they are integrated out, assuming that they are missing at random; "
-        f"drop such rows with {option('missing', 'drop')}, or refuse them with "
-        f"{option('missing', 'refuse')}"
-    ]
-    lines += [
-        f"{one.name!r} lacks {one.missing.mean():.0%} of its values, so that little is known of it "
-        f"but what the others say; leave it out with {option('drop', [one.name])}"
-        for one in columns
-        if one.missing.mean() > MOSTLY_EMPTY
-    ]
-    return lines
-
-
 def describe_empty_rows(n_rows: int) -> str:
     """The line on rows without any value."""
     return (
-        f"{count_of(n_rows, 'row')} without any value {'was' if n_rows == 1 else 'were'} left out: "
-        "nothing can be learned from them"
+        f"{count_of(n_rows, 'row')} without any value {'was' if n_rows == 1 else 'were'} left out, "
+        f"as {'it says' if n_rows == 1 else 'they say'} nothing"
     )
 
 

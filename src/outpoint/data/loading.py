@@ -40,18 +40,24 @@ _OF_TABLES = {"missing", "strict", "allow_degenerate", "keep", "prefer"}
 """Options that leave a :class:`Dataset` as it is."""
 
 
-def load(data: Data, asked: Options) -> Dataset:
-    """The data, read as ``asked``; :func:`load_dataset` says what is read how."""
+def load(data: Data, asked: Options, *, keeps_holes: bool = False) -> Dataset:
+    """The data, read as ``asked``; :func:`load_dataset` says what is read how.
+
+    What ``missing="auto"`` means depends on who reads: with ``keeps_holes`` they are kept.
+    """
     column = asked.interventions if isinstance(asked.interventions, str) else None
     entries = None if column is not None else asked.interventions
     reading = Reading.of(replace(asked, interventions=column))
     data = _plain(data)
     # a list for each row is no option that could be written down
-    given = reading.given() if entries is None else None
+    chosen = reading.given()
+    given = chosen if entries is None else None
+    if keeps_holes and reading.missing == "auto" and not reading.strict:
+        reading = replace(reading, missing="augment")
     if isinstance(data, str) and data in bundled.available() and not os.path.isfile(data):
         data = replace(bundled.load(data), path=data)
     if isinstance(data, Dataset):
-        return _reread(data, reading, entries)
+        return _reread(data, reading, chosen, entries)
     if isinstance(data, str):
         source, path = _source_of(data, reading)
         return replace(build(source, reading, given, entries), path=path)
@@ -63,7 +69,11 @@ def load(data: Data, asked: Options) -> Dataset:
     return build(source_of_memory(data, reading.words), reading, given, entries)
 
 
-@carried_out_by(load)
+def _load_dataset(data: Data, asked: Options) -> Dataset:
+    return load(data, asked, keeps_holes=True)
+
+
+@carried_out_by(_load_dataset)
 def load_dataset(
     data: Data,
     *,
@@ -117,7 +127,8 @@ def load_dataset(
         counts; it is not a variable itself.
     missing
         ``"augment"`` keeps them: :func:`learn` integrates them out. ``"drop"`` leaves out rows with
-        missing values, ``"refuse"`` refuses them. ``"auto"`` leaves
+        missing values, ``"refuse"`` refuses them. ``"auto"`` keeps them, too; whoever has no use
+        for them, such as ``find_map``, ``log_score`` and scores without a model of the data, leaves
         out columns that lack more than a third of their values, then rows if at least two thirds of
         them stay, and refuses otherwise.
     na
@@ -144,7 +155,7 @@ def load_dataset(
         ``"categorical"``, numbers with two values and truth values as numbers for
         ``"continuous"``. ``learn`` and its like say so by themselves.
     """
-    raise NotImplementedError  # load is called instead
+    raise NotImplementedError  # _load_dataset is called instead
 
 
 def load_rows(
@@ -197,10 +208,14 @@ def _source_of(data: Data, reading: Reading) -> tuple[Source, str | None]:
     return source_of_memory(data, reading.words), None
 
 
-def _reread(data: Dataset, reading: Reading, entries: Iterable[Entry] | None) -> Dataset:
+def _reread(
+    data: Dataset,
+    reading: Reading,
+    given: dict[str, Any],
+    entries: Iterable[Entry] | None,
+) -> Dataset:
     """Options applied to a data set; what they cannot change is refused."""
-    given = reading.given()
-    has_holes = reading.missing in ("drop", "refuse") and not data.is_complete
+    has_holes = reading.missing != "augment" and not data.is_complete
     useless = [name for name in _OF_CELLS if name in given]
     if useless:
         raise OptionError(
@@ -212,8 +227,6 @@ def _reread(data: Dataset, reading: Reading, entries: Iterable[Entry] | None) ->
         return data
     # options on top of others, or of changes in Python, cannot be written as one call
     written = given if data.reading == {} and entries is None else None
-    if reading.missing == "auto" and not data.is_complete:
-        reading = replace(reading, missing="augment")  # holes that were kept stay
     built = build(source_of_dataset(data), reading, written, entries)
     return replace(built, path=data.path, slices=data.slices)
 

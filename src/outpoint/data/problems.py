@@ -26,6 +26,7 @@ ProblemKind = Literal[
     "quantity",
     "repeated",
     "order",
+    "empty",
     "sparse",
     "constant",
     "copy",

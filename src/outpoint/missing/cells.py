@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from outpoint.arrays import Booleans, Floats
 from outpoint.data import Dataset
 from outpoint.data.wording import enumerate_names
-from outpoint.errors import DataError
+from outpoint.errors import DataError, require
 from outpoint.scores import FamilyScorer, LocalScore
 
 
@@ -54,15 +55,35 @@ class Cells(ABC):
 
     def drawn(self, values: Floats) -> Floats:
         """The drawn cells of a table, row by row, in the units of the data."""
-        cells: Floats = values[self.missing]
-        if not self._is_scaled:
-            return cells
+        shift, scale = self._units
+        return np.asarray(shift + scale * values[self.missing])
+
+    def filled(self, drawn: Floats) -> Floats:
+        """The table, on the scale of the model, that these cells in units of the data complete."""
+        shift, scale = self._units
+        values = self.data.values.copy()
+        values[self.missing] = (drawn - shift) / scale
+        return values
+
+    def checked(self, cells: Floats) -> Floats:
+        """Cells on the scale of the model, if levels among them are levels; else a ValueError."""
+        sizes = np.array([0 if one is None else len(one) for one in self.data.levels])
+        own = sizes[np.nonzero(self.missing)[1]]
+        levels = cells[own > 0]
+        is_level = (levels >= 0) & (levels < own[own > 0]) & (levels == np.floor(levels))
+        require(bool(is_level.all()), "a drawn level is none")
+        return cells
+
+    @cached_property
+    def _units(self) -> tuple[Floats, Floats]:
+        """Shift and scale of every missing cell, from the scale of the model to the data."""
         columns = np.nonzero(self.missing)[1]
-        is_continuous = np.array([levels is None for levels in self.data.levels])
+        is_scaled = [levels is None and self._is_scaled for levels in self.data.levels]
+        deviations = self.original.standard_deviations
         means = np.nanmean(self.original.values, axis=0)
-        shift = np.where(is_continuous, means, 0.0)[columns]
-        scale = np.where(is_continuous, self.original.standard_deviations, 1.0)[columns]
-        return shift + scale * cells
+        shift = np.where(is_scaled, means, 0.0)[columns]
+        scale = np.where(is_scaled & (deviations > 0), deviations, 1.0)[columns]
+        return shift, scale
 
 
 def refuse_set(data: Dataset) -> None:

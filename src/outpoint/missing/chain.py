@@ -1,19 +1,24 @@
 """A chain over completed tables: scores of the table, a DAG, then the missing cells.
 
-Each step solves the completed table exactly. The DAG that goes on is drawn from its posterior, and
-the cells are drawn given that DAG, in several sweeps; both draws keep the joint distribution of DAG
-and cells given what was observed (Tanner & Wong 1987). What is recorded of a table is the
-probability of every edge, not only the DAGs that were drawn.
+Each step takes a completed table to its posterior over DAGs, by an engine that either sums over all
+DAGs or takes steps that keep that posterior, from the DAG before. The DAG that goes on is a draw of
+it, and the cells are drawn given that DAG, in several sweeps; both draws keep the joint
+distribution of DAG and cells given what was observed (Tanner & Wong 1987). What is recorded of a
+table is the probability of every edge, not only the DAGs that were drawn.
 
 Formulas: docs/math.md#missing-values.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
+from outpoint.errors import require
+from outpoint.mcmc.restoring import read_generator
 from outpoint.missing.cells import Cells
 from outpoint.scores import FamilyScorer
 
@@ -25,10 +30,11 @@ KEPT_TABLES = 64
 
 
 class Solved(NamedTuple):
-    """What is taken from the exact posterior of a completed table.
+    """What is taken from the posterior of a completed table.
 
     ``edges`` and ``ancestors`` are probabilities; ``dags`` (draw, parent, child) are draws with
-    their ``log_scores``; ``best`` is the best DAG, with ``best_log_score``.
+    their ``log_scores``, of which the last goes on; ``best`` is the best DAG, with
+    ``best_log_score``.
     """
 
     edges: Floats
@@ -39,21 +45,35 @@ class Solved(NamedTuple):
     best_log_score: float
 
 
-CompletedTable = Callable[[FamilyScorer, int], Solved]
-"""Solves the table that a scorer has scored; draws depend on the seed alone."""
+class Engine(Protocol):
+    """Takes a completed table, by its scores, to its posterior."""
+
+    def solve(self, scorer: FamilyScorer, dag: Booleans, seed: int) -> Solved:
+        """The posterior; draws depend on the seed and, if they are not exact, on the last DAG."""
 
 
 class AugmentedChain:
-    """DAGs and completed tables, one after the other; the first ``n_warmup`` are not recorded."""
+    """DAGs and completed tables, one after the other; the first ``n_warmup`` are not recorded.
+
+    It begins at the table ``values`` and the DAG ``dag``, or at a table drawn from the columns.
+    """
 
     def __init__(
-        self, cells: Cells, solve: CompletedTable, n_warmup: int, seed: np.random.SeedSequence
+        self,
+        cells: Cells,
+        engine: Engine,
+        n_warmup: int,
+        seed: np.random.SeedSequence,
+        dag: Booleans | None = None,
+        values: Floats | None = None,
     ) -> None:
+        n = cells.data.n_nodes
         self._cells = cells
-        self._solve = solve
+        self._engine = engine
         self._rng = np.random.default_rng(seed)
-        self._n_warmup = n_warmup
-        self._values = cells.start(self._rng)
+        self.n_warmup = n_warmup
+        self._values = cells.start(self._rng) if values is None else values
+        self._dag: Booleans = np.zeros((n, n), dtype=np.bool_) if dag is None else dag
         self._spacing = 1
         self.step = 0
         self.first: Booleans | None = None
@@ -62,12 +82,17 @@ class AugmentedChain:
         self.log_scores: list[Floats] = []
         self.best: list[tuple[bytes, float]] = []
         self.tables: list[Floats] = []
-        self.ancestors = np.zeros((cells.data.n_nodes, cells.data.n_nodes))
+        self.ancestors = np.zeros((n, n))
 
     @property
     def n_steps(self) -> int:
         """Recorded tables."""
         return len(self.edges)
+
+    @property
+    def spacing(self) -> int:
+        """Recorded tables from one that is kept to the next."""
+        return self._spacing
 
     def advance(self, n_tables: int) -> None:
         """Go on by so many completed tables."""
@@ -77,14 +102,15 @@ class AugmentedChain:
     def _advance(self) -> None:
         """Solve the table, record what it says, and complete it anew."""
         scorer = self._cells.scorer(self._values)
-        solved = self._solve(scorer, int(self._rng.integers(2**63)))
+        solved = self._engine.solve(scorer, self._dag, int(self._rng.integers(2**63)))
         if self.first is None:
             self.first = solved.dags[0]
-        self.step += 1
-        if self.step > self._n_warmup:
+        if self.step >= self.n_warmup:
             self._record(solved)
+        self._dag = solved.dags[-1]
         for _ in range(SWEEPS):
-            self._cells.redraw(self._values, solved.dags[0], self._rng)
+            self._cells.redraw(self._values, self._dag, self._rng)
+        self.step += 1
 
     def _record(self, solved: Solved) -> None:
         if len(self.edges) % self._spacing == 0:
@@ -97,3 +123,66 @@ class AugmentedChain:
         self.log_scores.append(solved.log_scores)
         self.best.append((np.packbits(solved.best).tobytes(), solved.best_log_score))
         self.ancestors += solved.ancestors
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """All that ``restore`` needs to go on bit for bit."""
+        n = len(self._dag)
+        n_bytes = -(-n * n // 8)
+        generator = json.dumps(self._rng.bit_generator.state).encode()
+        packed = [np.frombuffer(one, dtype=np.uint8) for one, _ in self.best]
+        n_draws = len(self.dags[0]) if self.dags else 0
+        cells = self._values[self._cells.missing]
+        first = np.zeros((0, n, n), dtype=np.bool_) if self.first is None else self.first[None]
+        return {
+            "counters": np.array([self.step, self._spacing, self.n_warmup]),
+            "generator": np.frombuffer(generator, dtype=np.uint8).copy(),
+            "cells": cells,
+            "dag": self._dag,
+            "first": first,
+            "edges": np.array(self.edges).reshape(len(self.edges), n, n),
+            "dags": np.array(self.dags, dtype=np.bool_).reshape(len(self.dags), n_draws, n, n),
+            "log_scores": np.array(self.log_scores).reshape(len(self.dags), n_draws),
+            "best": np.array(packed, dtype=np.uint8).reshape(len(packed), n_bytes),
+            "best_log_scores": np.array([score for _, score in self.best]),
+            "tables": np.array(self.tables).reshape(len(self.tables), len(cells)),
+            "ancestors": self.ancestors,
+        }
+
+    def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from a snapshot of a chain on the same table.
+
+        It may be damaged or made by somebody: a ValueError says what no chain can have left.
+        """
+        before = self.snapshot()
+        for name, own in before.items():
+            given = snapshot[name]
+            require(given.dtype == own.dtype and given.ndim == own.ndim, f"{name} is none")
+            require(own.dtype.kind != "f" or bool(np.isfinite(given).all()), f"{name} is no number")
+        for name in ("counters", "cells", "dag", "ancestors"):
+            require(snapshot[name].shape == before[name].shape, f"{name} has another size")
+        self.step, self._spacing, self.n_warmup = snapshot["counters"].tolist()
+        require(min(self.step, self.n_warmup) >= 0 and self._spacing >= 1, "its counters are none")
+        n_recorded = max(0, self.step - self.n_warmup)
+        n = len(self._dag)
+        n_draws = snapshot["dags"].shape[1]
+        shapes = {
+            "first": (min(self.step, 1), n, n),
+            "edges": (n_recorded, n, n),
+            "dags": (n_recorded, n_draws, n, n),
+            "log_scores": (n_recorded, n_draws),
+            "best": (n_recorded, before["best"].shape[1]),
+            "best_log_scores": (n_recorded,),
+            "tables": (-(-n_recorded // self._spacing), before["tables"].shape[1]),
+        }
+        for name, shape in shapes.items():
+            require(snapshot[name].shape == shape, f"{name} has another size")
+        self._values[self._cells.missing] = self._cells.checked(snapshot["cells"])
+        self._dag = snapshot["dag"]
+        self.first = snapshot["first"][0] if len(snapshot["first"]) else None
+        for name in ("edges", "dags", "log_scores", "tables"):
+            setattr(self, name, list(snapshot[name]))
+        scores = snapshot["best_log_scores"].tolist()
+        self.best = [(one.tobytes(), s) for one, s in zip(snapshot["best"], scores, strict=True)]
+        self.ancestors = snapshot["ancestors"].copy()
+        own_state = self._rng.bit_generator.state
+        self._rng.bit_generator.state = read_generator(snapshot["generator"], own_state)

@@ -18,7 +18,6 @@ Formulas: docs/math.md#missing-values.
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.data import Dataset
@@ -114,26 +113,26 @@ class GaussianCells(Cells):
     def _draw_precisions(
         self, columns: Floats, dag: Booleans, rng: np.random.Generator
     ) -> tuple[Floats, Floats]:
-        """K and h of each set of variables that were set together, at parameters that are drawn."""
+        """K and h for each set of variables that were set together, at drawn parameters."""
         n_columns = columns.shape[1]
         prior = self.score
         scale, alpha_mu = prior.scale(n_columns, "columns"), float(prior.alpha_mu)
         freedom = prior.freedom(n_columns, "columns") - n_columns
         of_rows = [_posterior(columns[rows], scale, alpha_mu, freedom) for rows in self._patterns]
+        matrices, means, weights, freedoms = (
+            np.stack(parts) for parts in zip(*of_rows, strict=True)
+        )
         precision = np.zeros((len(self._set_patterns), n_columns, n_columns))
         linear = np.zeros((len(self._set_patterns), n_columns))
-        for v in range(len(dag)):
-            own = np.arange(self._first[v], self._first[v + 1])
-            if not own.size:
-                continue
-            parents = np.flatnonzero(np.repeat(dag[:, v], np.diff(self._first)))
-            intercept, slopes, inverse = _draw_family(of_rows[self._group[v]], own, parents, rng)
-            both = np.append(own, parents)
-            factors = np.hstack([np.eye(own.size), -slopes.T])
-            weighted = factors.T @ inverse
-            free = np.flatnonzero(~self._set_patterns[:, v])
-            precision[np.ix_(free, both, both)] += weighted @ factors
-            linear[np.ix_(free, both)] += weighted @ intercept
+        _add_families(
+            dag,
+            self._first,
+            self._group,
+            self._set_patterns,
+            (matrices, means, weights, freedoms),
+            (precision, linear),
+            rng,
+        )
         return precision, linear
 
 
@@ -150,30 +149,106 @@ def _posterior(
     return matrix, n_rows * mean / weight, weight, freedom + n_rows
 
 
-def _draw_family(
-    posterior: tuple[Floats, Floats, float, float],
-    own: np.ndarray[Any, Any],
-    parents: np.ndarray[Any, Any],
-    rng: np.random.Generator,
-) -> tuple[Floats, Floats, Floats]:
-    """Intercepts, slopes (parent, own) and inverse residual covariance of a node's columns."""
-    matrix, mean, weight, freedom = posterior
-    root = np.linalg.cholesky(matrix[np.ix_(parents, parents)])
-    cross = solve_triangular(root, matrix[np.ix_(parents, own)], lower=True)
-    residual = np.linalg.cholesky(matrix[np.ix_(own, own)] - cross.T @ cross)
-    size = own.size
-    degrees = freedom + parents.size + size - np.arange(size)
-    bartlett = np.tril(rng.standard_normal((size, size)), -1) + np.diag(
-        np.sqrt(rng.chisquare(degrees))
-    )
-    # W = (L^-T A)(L^-T A)' is Wishart with scale (L L')^-1, and L A^-T a root of its inverse
-    spread = solve_triangular(bartlett, residual.T, lower=True).T
-    inverse_root = solve_triangular(residual, bartlett, lower=True, trans="T")
-    noise = rng.standard_normal((parents.size, size)) @ spread.T
-    slopes = solve_triangular(root, cross + noise, lower=True, trans="T")
-    shift = spread @ rng.standard_normal(size) / np.sqrt(weight)
-    intercept = mean[own] - slopes.T @ mean[parents] + shift
-    return intercept, slopes, inverse_root @ inverse_root.T
+@kernel
+def _add_families(dag, first, group, is_set, posteriors, sums, rng):
+    """Draw the parameters of every node, and add them to K and h of rows in which it is not set."""
+    matrices, means, weights, freedoms = posteriors
+    precision, linear = sums
+    n_columns = matrices.shape[1]
+    both = np.empty(n_columns, dtype=np.int64)
+    root = np.zeros((n_columns, n_columns))
+    for v in range(dag.shape[0]):
+        size = first[v + 1] - first[v]
+        n_parents = 0
+        for u in range(dag.shape[0]):
+            if dag[u, v]:
+                for c in range(first[u], first[u + 1]):
+                    both[n_parents] = c
+                    n_parents += 1
+        for i in range(size):
+            both[n_parents + i] = first[v] + i
+        used = both[: n_parents + size]
+        if size == 0:
+            continue
+        of = group[v]
+        _factorise(matrices[of], used, root)
+        bartlett = _draw_bartlett(freedoms[of] + n_parents + size, size, rng)
+        factors, intercept, inverse = _draw_family(
+            root, bartlett, n_parents, size, means[of][used], weights[of], rng
+        )
+        weighted = inverse @ factors
+        square, pull = factors.T @ weighted, weighted.T @ intercept
+        for pattern in range(is_set.shape[0]):
+            if not is_set[pattern, v]:
+                for i in range(used.size):
+                    linear[pattern, used[i]] += pull[i]
+                    for j in range(used.size):
+                        precision[pattern, used[i], used[j]] += square[i, j]
+
+
+@kernel
+def _factorise(matrix, used, root):
+    """The lower Cholesky factor of a matrix on some of its columns, in a corner of ``root``."""
+    for i in range(used.size):
+        for j in range(i + 1):
+            value = matrix[used[i], used[j]]
+            for k in range(j):
+                value -= root[i, k] * root[j, k]
+            root[i, j] = np.sqrt(value) if i == j else value / root[j, j]
+
+
+@kernel
+def _draw_bartlett(freedom, size, rng):
+    """Lower triangular A with A A' Wishart of these degrees of freedom and unit scale."""
+    factor = np.zeros((size, size))
+    for i in range(size):
+        factor[i, i] = np.sqrt(2.0 * rng.standard_gamma((freedom - i) / 2.0))
+        for j in range(i):
+            factor[i, j] = rng.standard_normal()
+    return factor
+
+
+@kernel
+def _draw_family(root, bartlett, n_parents, size, mean, weight, rng):
+    """(-B', I), the intercepts and the inverse residual covariance of a node's columns.
+
+    With R = L L' on parents and then own columns, and L_C its last block, W = M M' with
+    M = L_C^-T A is Wishart with scale R[C|P]^-1, and Y' with Y = A^-1 L_C' is a root of W^-1.
+    """
+    spread, inverse_root = np.empty((size, size)), np.empty((size, size))
+    for c in range(size):
+        for i in range(size):  # A Y = L_C'
+            value = root[n_parents + c, n_parents + i] if i <= c else 0.0
+            for k in range(i):
+                value -= bartlett[i, k] * spread[k, c]
+            spread[i, c] = value / bartlett[i, i]
+        for i in range(size - 1, -1, -1):  # L_C' M = A
+            value = bartlett[i, c]
+            for k in range(i + 1, size):
+                value -= root[n_parents + k, n_parents + i] * inverse_root[k, c]
+            inverse_root[i, c] = value / root[n_parents + i, n_parents + i]
+    factors = np.zeros((size, n_parents + size))
+    noise = np.empty(size)
+    intercept = mean[n_parents:].copy()
+    for p in range(n_parents - 1, -1, -1):  # L_P' B = L_P^-1 R[P,C] + Z Y
+        for i in range(size):
+            noise[i] = rng.standard_normal()
+        for c in range(size):
+            value = root[n_parents + c, p]
+            for i in range(size):
+                value += noise[i] * spread[i, c]
+            for k in range(p + 1, n_parents):
+                value += root[k, p] * factors[c, k]
+            factors[c, p] = -value / root[p, p]
+    for i in range(size):
+        noise[i] = rng.standard_normal() / np.sqrt(weight)
+    for c in range(size):
+        factors[c, n_parents + c] = 1.0
+        for p in range(n_parents):
+            intercept[c] += factors[c, p] * mean[p]
+        for i in range(size):
+            intercept[c] += noise[i] * spread[i, c]
+    return factors, intercept, inverse_root @ inverse_root.T
 
 
 @kernel

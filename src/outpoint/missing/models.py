@@ -6,10 +6,16 @@ from outpoint.data import Dataset
 from outpoint.errors import OptionError
 from outpoint.missing.categorical import CategoricalCells
 from outpoint.missing.cells import Cells
+from outpoint.missing.conditional import ConditionalCells
 from outpoint.missing.gaussian import GaussianCells
 from outpoint.naming import option
 
-HAVE_MODELS = {"bge": GaussianCells, "blocks": GaussianCells, "bdeu": CategoricalCells}
+HAVE_MODELS: dict[str, type[Cells]] = {
+    "bge": GaussianCells,
+    "blocks": GaussianCells,
+    "bdeu": CategoricalCells,
+    "conditional-gaussian": ConditionalCells,
+}
 """What draws missing cells, by the name of the score."""
 
 

@@ -1,8 +1,16 @@
 """Parameters: what data say about them given a DAG, and networks with drawn ones."""
 
-from outpoint.models.averaging import AveragedModel
+from outpoint.models.averaging import Averaged, AveragedModel, MixedModel
 from outpoint.models.coding import Coding
 from outpoint.models.model import NEEDS_MODEL, NetworkModel
 from outpoint.models.network import Network
 
-__all__ = ["NEEDS_MODEL", "AveragedModel", "Coding", "Network", "NetworkModel"]
+__all__ = [
+    "NEEDS_MODEL",
+    "Averaged",
+    "AveragedModel",
+    "Coding",
+    "MixedModel",
+    "Network",
+    "NetworkModel",
+]

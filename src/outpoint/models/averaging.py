@@ -21,7 +21,8 @@ Formulas: docs/math.md#averages-over-structures.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import NamedTuple
@@ -55,6 +56,9 @@ NEGLIGIBLE = 1e-13
 N_NETWORKS = 1000
 """Draws of DAGs where parameters are drawn, or cells simulated."""
 
+LEAST_NETWORKS = 16
+"""So many for each of several models."""
+
 
 class Predicted(NamedTuple):
     """The predictive law of a target in every row, as a mixture.
@@ -73,12 +77,18 @@ class Predicted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AveragedModel:
-    """A model with weighted DAGs (DAG, parent, child); ``seed`` is that of parameters drawn."""
+    """A model with weighted DAGs (DAG, parent, child); ``seed`` is that of parameters drawn.
+
+    ``others`` [parent, child] are further edges that unknown cells are judged by, so that several
+    models integrate in the same way; ``n_networks`` are drawn where parameters or cells are.
+    """
 
     model: NetworkModel
     dags: Booleans
     weights: Floats
     seed: int = 0
+    others: Booleans | None = None
+    n_networks: int = N_NETWORKS
 
     def log_predictive(self, values: Floats) -> tuple[Floats, Floats]:
         """Log densities of the known cells of every row, and their standard errors."""
@@ -90,6 +100,13 @@ class AveragedModel:
         hidden = values.copy()
         hidden[:, target] = np.nan
         return self._by_pattern(hidden, target)
+
+    def choose(
+        self, n_rows: int, rng: np.random.Generator
+    ) -> Iterator[tuple[NetworkModel, Booleans]]:
+        """The model and a DAG for every row, drawn by their weights."""
+        for number in rng.choice(len(self.dags), size=n_rows, p=self.weights):
+            yield self.model, self.dags[number]
 
     def draw_dags(self, n_draws: int) -> Integers:
         """Numbers of DAGs, each about as often as it weighs."""
@@ -110,7 +127,7 @@ class AveragedModel:
     @cached_property
     def _networks(self) -> GaussianNetworks:
         """Networks with drawn parameters, where all columns are Gaussian."""
-        chosen = self.dags[self.draw_dags(N_NETWORKS)]
+        chosen = self.dags[self.draw_dags(self.n_networks)]
         return GaussianNetworks.draw(self.model, chosen, np.random.default_rng(self.seed))
 
     def _by_pattern(self, values: Floats, target: int | None) -> Predicted:
@@ -130,7 +147,7 @@ class AveragedModel:
                 places.append(rows)
         if left:
             rows = np.sort(np.concatenate(left))
-            size = max(1, 10 * CELLS // N_NETWORKS)
+            size = max(1, 10 * CELLS // self.n_networks)
             for start in range(0, len(rows), size):
                 found.append(self._simulate(distinct[rows[start : start + size]], target))
             places.append(rows)
@@ -178,6 +195,8 @@ class AveragedModel:
         if target is not None:
             needed[target] = True
         edges: Booleans = np.asarray(self.dags.any(axis=0))
+        if self.others is not None:
+            edges = edges | self.others
         while True:
             more: Booleans = needed | edges[:, needed].any(axis=1)
             if np.array_equal(more, needed):
@@ -308,9 +327,9 @@ class AveragedModel:
     def _simulate(self, values: Floats, target: int | None) -> Predicted:
         """Draw unknown cells given their parents, and weigh by what is known."""
         rng = np.random.default_rng(self.seed)
-        numbers, counts = np.unique(self.draw_dags(N_NETWORKS), return_counts=True)
+        numbers, counts = np.unique(self.draw_dags(self.n_networks), return_counts=True)
         n_rows, column = len(values), -1 if target is None else target
-        logs, drawn = np.empty((n_rows, N_NETWORKS)), np.empty((n_rows, N_NETWORKS))
+        logs, drawn = np.empty((2, n_rows, self.n_networks))
         encoded, unknown = self.model.coding.encode(values), np.isnan(values)
         needed = self._needed(np.asarray(unknown.all(axis=0)), target)
         done = 0
@@ -328,7 +347,7 @@ class AveragedModel:
         density = _log_sum(logs, axis=1)
         shares = np.exp(logs - density[:, None])
         known = ~np.isnan(values) & ~self.model.given
-        log_density = density - np.log(N_NETWORKS) + self.model.coding.log_units(known)
+        log_density = density - np.log(self.n_networks) + self.model.coding.log_units(known)
         error = relative_error(shares)
         nothing = np.zeros((n_rows, 0))
         if target is None:
@@ -341,6 +360,71 @@ class AveragedModel:
         order = np.argsort(drawn, axis=1, kind="stable")
         shares, drawn = (np.take_along_axis(one, order, axis=1) for one in (shares, drawn))
         return Predicted(log_density, error, shares, drawn, np.zeros_like(drawn))
+
+
+@dataclass(frozen=True, eq=False)
+class MixedModel:
+    """Several averaged models of the same variables, all of the same weight.
+
+    They are those of tables that were completed differently.
+    """
+
+    parts: tuple[AveragedModel, ...]
+
+    @classmethod
+    def of(cls, parts: Sequence[AveragedModel]) -> MixedModel:
+        """Averaged models, made to integrate in the same way."""
+        edges = np.any([one.dags.any(axis=0) for one in parts], axis=0)
+        n_networks = max(LEAST_NETWORKS, N_NETWORKS // len(parts))
+        return cls(
+            tuple(
+                replace(one, seed=one.seed + number, others=edges, n_networks=n_networks)
+                for number, one in enumerate(parts)
+            )
+        )
+
+    @property
+    def model(self) -> NetworkModel:
+        """One of the models; all have the same variables and columns."""
+        return self.parts[0].model
+
+    def choose(
+        self, n_rows: int, rng: np.random.Generator
+    ) -> Iterator[tuple[NetworkModel, Booleans]]:
+        """A model and a DAG for every row."""
+        for number in rng.integers(len(self.parts), size=n_rows):
+            yield from self.parts[number].choose(1, rng)
+
+    def log_predictive(self, values: Floats) -> tuple[Floats, Floats]:
+        """Log densities of the known cells of every row, and their standard errors."""
+        found = [one.log_predictive(values) for one in self.parts]
+        logs, errors = (np.stack(own) for own in zip(*found, strict=True))
+        density, shares = self._weigh(logs)
+        return density, np.sqrt((shares**2 * errors**2).sum(axis=0))
+
+    def predict(self, values: Floats, target: int) -> Predicted:
+        """The law of a variable given the known cells of every row; its own are not looked at."""
+        found = [one.predict(values, target) for one in self.parts]
+        density, shares = self._weigh(np.stack([one.log_density for one in found]))
+        errors = np.stack([one.error for one in found])
+        error = np.sqrt((shares**2 * errors**2).sum(axis=0))
+        weights = [one.weights * share[:, None] for one, share in zip(found, shares, strict=True)]
+        if self.model.coding.levels[target] is not None:
+            return Predicted(density, error, np.sum(weights, axis=0), found[0].means, found[0].sds)
+        means = np.hstack([one.means for one in found])
+        order = np.argsort(means, axis=1, kind="stable")
+        columns = np.hstack(weights), means, np.hstack([one.sds for one in found])
+        return Predicted(
+            density, error, *(np.take_along_axis(one, order, axis=1) for one in columns)
+        )
+
+    def _weigh(self, logs: Floats) -> tuple[Floats, Floats]:
+        """Log mean densities (row,) of logs (part, row), and the share of each part."""
+        total = _log_sum(logs, axis=0)
+        return total - np.log(len(logs)), np.exp(logs - np.where(np.isfinite(total), total, 0.0))
+
+
+Averaged = AveragedModel | MixedModel
 
 
 def _fill_or_weigh(

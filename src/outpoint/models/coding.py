@@ -39,14 +39,15 @@ class Coding:
 
     @classmethod
     def from_data(cls, data: Dataset, *, standardize: bool, contrasted: bool) -> Coding:
-        """The coding that a score gives to a table."""
+        """The coding that a score gives to a table, by the values that were observed."""
         is_continuous = np.array([one is None for one in data.levels])
         scaled = is_continuous & standardize
-        shifts = np.where(scaled, data.values.mean(axis=0), 0.0)
+        observed = [data.values[~gone, v] for v, gone in enumerate(data.missing.T)]
+        shifts = np.where(scaled, [own.mean() for own in observed], 0.0)
         scales = np.where(scaled, scales_of(data), 1.0)
         spreads = np.where(is_continuous, scales_of(data), 1.0) / scales
         codes = tuple(
-            _level_codes(data.values[:, v], len(one)) if one is not None and contrasted else None
+            _level_codes(observed[v], len(one)) if one is not None and contrasted else None
             for v, one in enumerate(data.levels)
         )
         return cls.from_parts(data.names, data.levels, shifts, scales, spreads, codes)

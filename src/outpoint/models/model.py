@@ -72,12 +72,18 @@ class NetworkModel:
     _families: dict[tuple[int, tuple[int, ...]], Family] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def from_score(cls, score: LocalScore, data: Dataset) -> NetworkModel | None:
-        """The model behind a score, or None if it has none."""
+    def from_score(
+        cls, score: LocalScore, data: Dataset, observed: Dataset | None = None
+    ) -> NetworkModel | None:
+        """The model behind a score, or None if it has none.
+
+        Columns are centred and scaled as those of the ``observed`` table, of which ``data`` may be
+        a completion.
+        """
         if not isinstance(score, BGe | BDeu | Blocks | ConditionalGaussian):
             return None
         coding = Coding.from_data(
-            data,
+            data if observed is None else observed,
             standardize=isinstance(score, NormalWishart) and score.standardize,
             contrasted=isinstance(score, Blocks),
         )

@@ -298,7 +298,8 @@ class Options:
         "auto",
         choice("auto", "augment", "drop", "refuse", metavar="auto|augment|drop|refuse"),
         "Missing values: augment integrates them out, drop leaves out their rows, refuse refuses "
-        "them; auto (default) drops rows if two thirds of them stay.",
+        "them; auto (default) integrates them out where that is possible, and otherwise drops rows "
+        "if two thirds of them stay.",
     )
     na: tuple[str, ...] | None = reading(
         None,

@@ -8,6 +8,8 @@ tables all variables that respond. Formulas: docs/math.md#what-if.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from outpoint.arrays import Booleans, Floats
@@ -29,12 +31,16 @@ from outpoint.models.tables import Table
 from outpoint.models.unrolling import Lags, Unrolled
 from outpoint.posterior.draws import WeightedGraphs
 from outpoint.posterior.effects import UNITS, CausalEffects, refuse_large
-from outpoint.posterior.what_if import default_values, make_target, spread_by_weight
+from outpoint.posterior.what_if import (
+    Component,
+    default_values,
+    make_target,
+    spread_by_weight,
+)
 
 
 def sample_all_effects(
-    graphs: WeightedGraphs,
-    model: NetworkModel,
+    components: Sequence[Component],
     n_draws: int,
     rng: np.random.Generator,
     *,
@@ -46,6 +52,7 @@ def sample_all_effects(
         raise OptionError(f"units are 'original' or 'sd', not {units!r}.")
     if not 0 < level < 1:
         raise OptionError(f"level is a probability between 0 and 1, such as 0.95, not {level!r}.")
+    model = components[0][0]
     if model.given.any():
         raise OptionError(
             "of a time series with categorical variables, effects are those of effects_over_time, "
@@ -55,25 +62,30 @@ def sample_all_effects(
     refuse_large(n_draws * n * n * 4, n)
     values = np.stack([default_values(model, v) for v in range(n)])
     targets = [make_target(model, name) for name in model.names]
-    numbers, counts = spread_by_weight(graphs.weights, n_draws)
-    means, paths, samples = np.zeros((n, n)), np.zeros((n, n)), []
-    dags = graphs.adjacencies(numbers)
-    for dag, count in zip(dags, counts, strict=True):
-        reach = _descendants(dag)
-        effects = _PairsOf(model, dag, reach, values, targets).effects(count, rng)
-        means += count * effects[0]
-        paths += count * reach
-        samples.append(effects[1:].astype(np.float32))
+    means, paths, samples, drawn = np.zeros((n, n)), np.zeros((n, n)), [], []
+    shares = [len(part) for part in np.array_split(np.arange(n_draws), len(components))]
+    for (own, graphs), share in zip(components, shares, strict=True):
+        if not share:
+            continue
+        numbers, counts = spread_by_weight(graphs.weights, share)
+        dags = graphs.adjacencies(numbers)
+        drawn.append(np.repeat(dags, counts, axis=0))
+        for dag, count in zip(dags, counts, strict=True):
+            reach = _descendants(dag)
+            effects = _PairsOf(own, dag, reach, values, targets).effects(count, rng)
+            means += count * effects[0]
+            paths += count * reach
+            samples.append(effects[1:].astype(np.float32))
     factors = _unit_factors(model, units)
-    np.fill_diagonal(means, counts.sum())
+    np.fill_diagonal(means, n_draws)
     return CausalEffects(
         names=model.names,
         units=units,
         level=level,
-        means=means / counts.sum() * factors,
-        paths=paths / counts.sum(),
+        means=means / n_draws * factors,
+        paths=paths / n_draws,
         samples=np.concatenate(samples) * factors.astype(np.float32),
-        dags=np.repeat(dags, counts, axis=0),
+        dags=np.concatenate(drawn),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,48 +10,79 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.amounts import count_of
 from outpoint.arrays import Floats
-from outpoint.data import Data, Dataset, load_dataset
+from outpoint.data import Dataset
 from outpoint.errors import OptionError
+from outpoint.graphs import Dag
 from outpoint.kinds import in_brief
 from outpoint.mcmc.trace import spread_edges
+from outpoint.missing import make_cells
+from outpoint.models import NetworkModel
 from outpoint.posterior.assessment import last_batches
 from outpoint.posterior.convergence import Assessment, assess
+from outpoint.posterior.draws import Draws, WeightedGraphs
+from outpoint.posterior.estimates import Estimate
 from outpoint.posterior.features import Feature, FeatureFunction, Path
 from outpoint.posterior.frames import name_matrix
 from outpoint.posterior.info import RunInfo
 from outpoint.posterior.sampled import SampledPosterior
 from outpoint.runs import ChainRecord
+from outpoint.scores import LocalScore
+from outpoint.streams import named_seed
 from outpoint.tables.parent_sets import ParentSets
 from outpoint.whole_numbers import is_whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
-METHOD = "augment"
-"""How posteriors of tables with holes are named."""
+    from outpoint.posterior.what_if import Component
+
+EXACT_TABLES, SAMPLED_TABLES = "augment", "augment+mcmc"
+METHODS = {EXACT_TABLES: "exact", SAMPLED_TABLES: "mcmc"}
+"""How posteriors of tables with holes are named, by what is done with each completed table."""
+
+MOST_TABLES = 64
+"""Completed tables behind answers about parameters."""
+
+GIVEN_TABLES = 16
+GIVEN_SWEEPS = 20
+"""Completed tables behind the parameters of one DAG, and how often cells are drawn for it first."""
 
 
 @dataclass(frozen=True)
 class Holes:
-    """The missing cells and what was drawn for them.
+    """The table with its missing cells, and what was drawn for them.
 
-    ``cells`` are their (row, column), ``tables`` (chain, table, cell) the drawn values or level
-    codes of some completed tables. ``squares`` (chain, node, candidate) are the means of the
-    squared probabilities of edges over all tables, ``ancestors`` (chain, ancestor, descendant) of
-    those of ancestors.
+    ``tables`` (chain, table, cell) are the values or level codes, in the units of ``data`` and row
+    by row, that complete some tables; ``numbers`` (table,) tell which ones these were of those
+    recorded. ``squares`` (chain, node, candidate) are the means of the squared probabilities of
+    edges over all tables, ``ancestors`` (chain, ancestor, descendant) those of ancestors.
     """
 
-    cells: NDArray[np.int32]
+    data: Dataset
+    score: LocalScore
     tables: Floats
+    numbers: NDArray[np.int64]
     squares: Floats
     ancestors: Floats
+
+    @property
+    def cells(self) -> NDArray[np.intp]:
+        """Row and column of every missing cell."""
+        return np.argwhere(self.data.missing)
+
+    def complete(self, chain: int, place: int) -> Dataset:
+        """One of the completed tables."""
+        values = self.data.values.copy()
+        values[self.data.missing] = self.tables[chain, place]
+        return replace(self.data, values=values, reading=None)
 
 
 def assess_augmented(
     records: Sequence[ChainRecord], names: Sequence[str], parent_sets: ParentSets
 ) -> Assessment:
-    """Judge chains over completed tables; the series of an edge are its exact probabilities."""
+    """Judge chains over completed tables by the probabilities of edges in each of them."""
     n_draws = min(record.n_draws for record in records)
     children, places = np.nonzero(parent_sets.candidates >= 0)
     parents = parent_sets.candidates[children, places]
@@ -72,9 +103,10 @@ def assess_augmented(
 class AugmentedPosterior(SampledPosterior):
     """A posterior over DAGs with the missing cells integrated out.
 
-    Every completed table has its exact posterior; probabilities of edges, paths and their errors
-    are averages of these over the tables of several chains, everything else comes from DAGs drawn
-    for each of them. ``data`` is the table with its holes, None where only a file was read.
+    Chains go from one completed table to the next. Every completed table has its posterior, exact
+    or sampled; probabilities of edges, paths and their errors are averages of these over the tables
+    of several chains. Everything else comes from DAGs drawn for each table, and what depends on
+    parameters from these DAGs with the table that they were drawn for. ``holes`` has the table.
     """
 
     def __init__(
@@ -85,12 +117,12 @@ class AugmentedPosterior(SampledPosterior):
         records: Sequence[ChainRecord],
         *,
         holes: Holes,
-        data: Dataset | None = None,
         **more: Any,
     ) -> None:
         super().__init__(info, names, parent_sets, records, **more)
         self.holes = holes
-        self.data = data
+        if parent_sets.are_narrow:
+            self._missing = None
 
     @cached_property
     def assessment(self) -> Assessment:
@@ -99,6 +131,21 @@ class AugmentedPosterior(SampledPosterior):
 
     def _on_exact(self) -> str:
         return ""
+
+    @property
+    def on_candidates(self) -> None:
+        """Nothing: there are no sets outside the candidates."""
+        return None
+
+    def _on_candidates(self) -> str:
+        """What the verdict says about edges that were not admitted."""
+        if not self.parent_sets.are_narrow:
+            return ""
+        numbers = self._candidate_numbers
+        return (
+            f" Parents were chosen among {int(numbers.max())} candidates of each node, which the "
+            "first completed tables have suggested; other edges have probability 0."
+        )
 
     @property
     def missing_shares(self) -> pd.DataFrame:
@@ -119,36 +166,70 @@ class AugmentedPosterior(SampledPosterior):
         """How many completed tables were kept."""
         return int(self.holes.tables.shape[0] * self.holes.tables.shape[1])
 
-    def completed(self, k: int = 0, *, data: Data | None = None) -> pd.DataFrame:
+    def completed(self, k: int = 0) -> pd.DataFrame:
         """The k-th of the completed tables that were kept, of ``n_completed``, as a data frame.
 
-        A posterior that was read from a file takes the table from where it was read before;
-        ``data`` gives it where that is not known.
+        They are draws from what the missing values may have been; neighbours come from different
+        chains.
         """
         if not is_whole(k) or not 0 <= k < self.n_completed:
             raise OptionError(
                 f"completed tables are numbered from 0 to {self.n_completed - 1}, not "
                 f"{in_brief(k)}."
             )
-        table = self._table(data)
-        values = table.values.copy()
-        rows, columns = self.holes.cells.T
         n_chains = len(self.holes.tables)
-        values[rows, columns] = self.holes.tables[k % n_chains, k // n_chains]
-        return replace(table, values=values, reading=None).to_frame()
+        return self.holes.complete(k % n_chains, k // n_chains).to_frame()
 
-    def _table(self, data: Data | None) -> Dataset:
-        """The table with its holes, from where it can be had; it must be the one of the run."""
-        found = self.data
-        if data is not None:
-            found = load_dataset(data, **{**(self.info.reading or {}), "missing": "augment"})
-        elif found is None and self.info.path is not None and self.info.reading is not None:
-            found = load_dataset(self.info.path, **self.info.reading)
-        if found is None:
-            raise OptionError("the table is not at hand: give it with data=.")
-        if found.fingerprint() != self.info.fingerprint:
-            raise OptionError("these data are not those that the posterior was computed from.")
+    def _places(self, n_tables: int) -> Iterator[tuple[int, int]]:
+        """Chain and place of at most so many of the kept tables, spread evenly."""
+        n_chains, n_kept = self.holes.tables.shape[:2]
+        per_chain = min(n_kept, max(1, n_tables // n_chains))
+        chosen = np.unique(np.linspace(0, n_kept - 1, per_chain).round().astype(np.intp))
+        yield from ((chain, int(place)) for chain in range(n_chains) for place in chosen)
+
+    def _model_of(self, table: Dataset) -> NetworkModel:
+        found = NetworkModel.from_score(self.holes.score, table, self.holes.data)
+        assert found is not None
         return found
+
+    def _components(self) -> list[Component]:
+        return self._table_components
+
+    @cached_property
+    def _table_components(self) -> list[Component]:
+        """The models of some completed tables, each with the DAGs drawn for it."""
+        found: list[Component] = []
+        for chain, place in self._places(MOST_TABLES):
+            record = self.records[chain]
+            n_draws = record.n_draws // record.n_steps
+            first = int(self.holes.numbers[place]) * n_draws
+            part = slice(first, first + n_draws)
+            dags = self.parent_sets.adjacencies(record.codes[part])[None]
+            draws = Draws.from_arrays(dags, record.log_score[part][None])
+            graphs = WeightedGraphs.from_draws(draws)
+            found.append((self._model_of(self.holes.complete(chain, place)), graphs))
+        return found
+
+    def parameters(self, dag: Dag | None = None) -> dict[str, pd.DataFrame]:
+        """What the data say about the parameters of a DAG, the most probable one by default.
+
+        The tables are those of :meth:`Posterior.parameters`, averaged over completed tables in
+        which the missing cells were drawn given this DAG. Standard deviations have the spread
+        between tables in them.
+        """
+        from outpoint.posterior.parameters import average_parameters
+
+        chosen = (self.map_dag if dag is None else dag).reorder(self.names)
+        cells = make_cells(self.holes.data, self.holes.score)
+        rng = np.random.default_rng(named_seed(self.info.seed, "parameters"))
+        models = []
+        for chain, place in self._places(GIVEN_TABLES):
+            values = cells.filled(self.holes.tables[chain, place])
+            for _ in range(GIVEN_SWEEPS):
+                cells.redraw(values, chosen.adjacency, rng)
+            tables = replace(self.holes, tables=cells.drawn(values)[None, None])
+            models.append(self._model_of(tables.complete(0, 0)))
+        return average_parameters(models, chosen)
 
     def _ancestors(self) -> Floats:
         return np.clip(self.holes.ancestors.mean(axis=0), 0.0, 1.0)
@@ -158,9 +239,15 @@ class AugmentedPosterior(SampledPosterior):
             return float(self._ancestors()[feature.source, feature.target])
         return super()._known(feature)
 
+    def _estimate(self, feature: Feature | FeatureFunction, graphs: WeightedGraphs) -> Estimate:
+        """Draws have a larger error than the average over tables, if that is known."""
+        found, value = super()._estimate(feature, graphs), self._known(feature)
+        return found if value is None else replace(found, value=value)
+
     def __repr__(self) -> str:
         return (
             f"Posterior({self.method}, {len(self.names)} nodes, {self.info.n_observations} "
-            f"observations, {len(self.holes.cells)} missing cells, score {self.info.score}, "
+            f"observations, {count_of(len(self.holes.cells), 'missing cell')}, "
+            f"score {self.info.score}, "
             f"{self.n_chains} chains of {self.steps_per_chain:,} completed tables)"
         )

@@ -70,8 +70,9 @@ MISSING_MASS = {"missing_mass": _probability("node")}
 """What files have if it is known; those of earlier versions do not."""
 
 HOLES_FIELDS = {
-    "holes_cells": _code("cell", "end"),
+    "holes_values": _real("row", "node")._replace(finite=False),
     "holes_tables": _real("chain", "table", "cell"),
+    "holes_numbers": _count("table"),
     "holes_squares": _probability("chain", "node", "candidate"),
     "holes_ancestors": _probability("chain", "parent", "child"),
 }

@@ -28,6 +28,31 @@ def tabulate_parameters(model: NetworkModel, dag: Dag) -> dict[str, pd.DataFrame
     return {name: _table_of(model, family) for name, family in families if family}
 
 
+def average_parameters(models: Sequence[NetworkModel], dag: Dag) -> dict[str, pd.DataFrame]:
+    """The same averaged over models of tables that were completed differently.
+
+    Variances add up: that within tables and that of the means between them. Limits are as many
+    standard deviations from the mean as they are within a table.
+    """
+    import pandas as pd
+
+    found = [tabulate_parameters(model, dag) for model in models]
+    averaged = {}
+    for name, first in found[0].items():
+        every = [one[name] for one in found]
+        if "sd" not in first.columns or "term" not in first.columns:
+            averaged[name] = sum(every[1:], start=first) / len(every)
+            continue
+        means, sds, lower, upper = (
+            np.stack([one[column] for one in every]) for column in ("mean", "sd", "lower", "upper")
+        )
+        mean, sd = means.mean(axis=0), np.sqrt((sds**2).mean(axis=0) + means.var(axis=0))
+        below, above = (((limit - means) / sds).mean(axis=0) for limit in (lower, upper))
+        changed = {"mean": mean, "sd": sd, "lower": mean + below * sd, "upper": mean + above * sd}
+        averaged[name] = pd.DataFrame({**first, **changed})
+    return averaged
+
+
 def _table_of(model: NetworkModel, family: Sequence[Regression | Table]) -> pd.DataFrame:
     import pandas as pd
 

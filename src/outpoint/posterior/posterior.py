@@ -70,12 +70,12 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from outpoint.data import Dataset
-    from outpoint.models import AveragedModel, NetworkModel
+    from outpoint.models import Averaged, NetworkModel
     from outpoint.models.unrolling import Lags
     from outpoint.posterior.effects import CausalEffects, GaussianModel
     from outpoint.posterior.new_rows import RowReader
     from outpoint.posterior.reweighting import By, WeightedPosterior
-    from outpoint.posterior.what_if import Effect
+    from outpoint.posterior.what_if import Component, Effect
 
 N_EDGES_IN_NOTEBOOK = 10
 
@@ -536,18 +536,23 @@ class Posterior(SeriesAnswers):
 
         n_draws = self._n_effect_draws if n_draws is None else n_draws
         rng = np.random.default_rng(named_seed(self.info.seed, "effects") if seed is None else seed)
-        network = self.network_model
-        if self.model is None and network is None:
+        found = self._components()
+        if self.model is None and found is None:
             raise OptionError(effects.NEEDS_GAUSSIAN)
-        if network is not None and (self.model is None or effects.has_levels(network)):
+        if found is not None and (self.model is None or effects.has_levels(found[0][0])):
             from outpoint.posterior.all_effects import sample_all_effects
 
-            return sample_all_effects(
-                self._graphs(), network, n_draws, rng, units=units, level=level
-            )
+            return sample_all_effects(found, n_draws, rng, units=units, level=level)
         assert self.model is not None
         dags = self._some_dags(n_draws)
         return effects.sample_effects(dags, self.model, rng, level=level, units=units)
+
+    def _components(self) -> list[Component] | None:
+        """Models of the parameters, each with the DAGs that go with it; None if there are none.
+
+        There are several where the data are not known completely, and all weigh the same.
+        """
+        return None if self.network_model is None else [(self.network_model, self._graphs())]
 
     @takes(
         cause=CAUSE,
@@ -579,14 +584,13 @@ class Posterior(SeriesAnswers):
         """
         from outpoint.posterior import what_if
 
-        if self.network_model is None:
+        found = self._components()
+        if found is None:
             raise OptionError(what_if.NEEDS_MODEL)
         n_draws = what_if.WHAT_IF_DRAWS if n_draws is None else n_draws
-        asked = what_if.make_contrast(self.network_model, cause, effect, levels, level)
+        asked = what_if.make_contrast(found[0][0], cause, effect, levels, level)
         rng = np.random.default_rng(named_seed(self.info.seed, "effect") if seed is None else seed)
-        return what_if.sample_effect(
-            self._graphs(), self.network_model, asked, n_draws, rng, interval_level
-        )
+        return what_if.sample_effect(found, self._graphs(), asked, n_draws, rng, interval_level)
 
     def _unrolled(
         self, lags: Lags, steps: int, n_draws: int | None, seed: int | None
@@ -694,12 +698,12 @@ class Posterior(SeriesAnswers):
         return replicate(self._averaged, n_tables, n_rows, rng)
 
     @cached_property
-    def _averaged(self) -> AveragedModel:
+    def _averaged(self) -> Averaged:
         """The model averaged over the drawn DAGs."""
         from outpoint.posterior.prediction import average
 
         seed = named_seed(self.info.seed, "prediction")
-        return average(self.network_model, self._graphs(), seed)
+        return average(self._components(), seed)
 
     def to_arviz(self) -> xr.DataTree:
         """The draws as ArviZ takes them: groups ``posterior`` and ``sample_stats``."""

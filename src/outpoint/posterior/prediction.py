@@ -10,12 +10,20 @@ import numpy as np
 from outpoint.arrays import Floats
 from outpoint.data.wording import enumerate_names, suggest
 from outpoint.errors import OptionError
-from outpoint.models import NEEDS_MODEL, AveragedModel, Coding, NetworkModel
+from outpoint.models import (
+    NEEDS_MODEL,
+    Averaged,
+    AveragedModel,
+    Coding,
+    MixedModel,
+    NetworkModel,
+)
 from outpoint.models.averaging import Predicted
 from outpoint.models.network import Setting, to_frame
 from outpoint.posterior.draws import WeightedGraphs
 from outpoint.posterior.effects import spread_evenly
 from outpoint.posterior.new_rows import NewRows
+from outpoint.posterior.what_if import Component
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,9 +40,15 @@ def require_model(model: NetworkModel | None) -> NetworkModel:
     return model
 
 
-def average(model: NetworkModel | None, graphs: WeightedGraphs, seed: int) -> AveragedModel:
-    """The model with the distinct DAGs among the draws."""
-    found = require_model(model)
+def average(components: Sequence[Component] | None, seed: int) -> Averaged:
+    """The model with the distinct DAGs among the draws, or several of them."""
+    if components is None:
+        raise OptionError(NEEDS_MODEL)
+    parts = [_average(*own, seed) for own in components]
+    return parts[0] if len(parts) == 1 else MixedModel.of(parts)
+
+
+def _average(found: NetworkModel, graphs: WeightedGraphs, seed: int) -> AveragedModel:
     if len(graphs) <= MOST_DAGS:
         numbers, weights = np.arange(len(graphs)), graphs.weights
     else:
@@ -55,7 +69,7 @@ def check_question(coding: Coding, target: str, quantiles: Sequence[float]) -> N
 
 
 def predict(
-    averaged: AveragedModel, new: NewRows, target: str, quantiles: Sequence[float] = QUANTILES
+    averaged: Averaged, new: NewRows, target: str, quantiles: Sequence[float] = QUANTILES
 ) -> pd.DataFrame:
     """The table of :meth:`Posterior.predict`."""
     import pandas as pd
@@ -96,7 +110,7 @@ def mixture_quantiles(found: Predicted, quantiles: list[float]) -> Floats:
     return out
 
 
-def log_predictive(averaged: AveragedModel, new: NewRows) -> pd.Series[float]:
+def log_predictive(averaged: Averaged, new: NewRows) -> pd.Series[float]:
     """The series of :meth:`Posterior.log_predictive`."""
     import pandas as pd
 
@@ -107,30 +121,26 @@ def log_predictive(averaged: AveragedModel, new: NewRows) -> pd.Series[float]:
 
 
 def sample(
-    averaged: AveragedModel, n_rows: int, do: Setting | None, rng: np.random.Generator
+    averaged: Averaged, n_rows: int, do: Setting | None, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Rows of networks, each with a DAG and parameters drawn for it, and an observed past."""
     model = averaged.model
-    numbers = rng.choice(len(averaged.dags), size=n_rows, p=averaged.weights)
     do = do or {}
     fixed = {name: np.atleast_1d(np.asarray(value, dtype=object)) for name, value in do.items()}
     rows = []
-    for row, number in enumerate(numbers):
+    for row, (drawn, dag) in enumerate(averaged.choose(n_rows, rng)):
         own = {name: value[row % len(value)] for name, value in fixed.items()}
         past = model.pasts[rng.integers(len(model.pasts))] if model.given.any() else None
-        network = model.sample_parameters(averaged.dags[number], rng)
+        network = drawn.sample_parameters(dag, rng)
         rows.append(network.simulate(1, rng, own, past))
     values = np.concatenate(rows) if rows else np.zeros((0, len(model.names)))
     return to_frame(model.coding, values)
 
 
-def replicate(
-    averaged: AveragedModel, n_tables: int, n_rows: int, rng: np.random.Generator
-) -> Floats:
+def replicate(averaged: Averaged, n_tables: int, n_rows: int, rng: np.random.Generator) -> Floats:
     """Tables of networks, each with a DAG and parameters drawn for it."""
     model = averaged.model
     if model.given.any():
         raise OptionError("tables of a time series cannot be simulated row by row.")
-    numbers = rng.choice(len(averaged.dags), size=n_tables, p=averaged.weights)
-    drawn = (model.sample_parameters(averaged.dags[number], rng) for number in numbers)
+    drawn = (own.sample_parameters(dag, rng) for own, dag in averaged.choose(n_tables, rng))
     return np.stack([network.simulate(n_rows, rng) for network in drawn])

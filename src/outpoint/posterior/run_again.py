@@ -3,7 +3,7 @@
 from typing import Any
 
 from outpoint.options import OPTIONS, Role, names_of
-from outpoint.posterior.augmented import METHOD
+from outpoint.posterior.augmented import METHODS
 from outpoint.posterior.info import RunInfo
 from outpoint.posterior.posterior import Posterior
 
@@ -20,7 +20,7 @@ def run_again(posterior: Posterior) -> str:
     info = posterior.info
     options = {
         "score": _score(info),
-        "method": repr("auto" if info.method == METHOD else info.method),
+        "method": repr(METHODS.get(info.method, info.method)),
         "max_parents": repr(info.max_parents),
         "structure_prior": repr(info.structure_prior),
     }

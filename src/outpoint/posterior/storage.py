@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from outpoint.arguments import PATH, takes
 from outpoint.arrays import Booleans, Floats
+from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError, require
 from outpoint.exact.feasibility import MAX_NODES
 from outpoint.exact.sets import DenseParentSets, StoredDraws
@@ -28,7 +29,7 @@ from outpoint.mcmc import SAMPLERS
 from outpoint.mcmc.restoring import check_tries
 from outpoint.parts import PartsSolution
 from outpoint.posterior import checks
-from outpoint.posterior.augmented import METHOD, AugmentedPosterior, Holes
+from outpoint.posterior.augmented import METHODS, AugmentedPosterior, Holes
 from outpoint.posterior.checks import ROUNDING
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.exact import ExactPosterior
@@ -61,6 +62,7 @@ from outpoint.posterior.posterior import Posterior
 from outpoint.posterior.sampled import SampledPosterior
 from outpoint.posterior.sealed import Content, opened, write_sealed
 from outpoint.runs import ChainRecord, RunDirectory
+from outpoint.scores import score_from_text
 from outpoint.tables.parent_sets import ParentSets, check_lists
 from outpoint.writing import replaced
 
@@ -112,10 +114,7 @@ def write_posterior(posterior: Posterior, path: Path) -> None:
     elif isinstance(posterior, SampledPosterior):
         arrays, texts, numbers = _sampled_parts(posterior)
         if isinstance(posterior, AugmentedPosterior):
-            texts["posterior"] = "augmented"
-            for name, field in HOLES_FIELDS.items():
-                value = getattr(posterior.holes, name.removeprefix("holes_"))
-                arrays[name] = field.dimensions, value
+            arrays, texts = _add_holes(posterior, arrays, texts)
     elif isinstance(posterior, ExactPosterior):
         arrays, texts, numbers = _exact_parts(posterior)
     else:
@@ -245,7 +244,7 @@ def _stacked(values: list[NDArray[Any]]) -> NDArray[Any]:
 def _sampled(
     info: RunInfo, names: tuple[str, ...], content: Content, fewest_candidates: int = 1
 ) -> SampledPosterior:
-    is_known = info.method in SAMPLERS or info.method == METHOD
+    is_known = info.method in SAMPLERS or info.method in METHODS
     require(is_known, f"there is no sampler {info.method!r}")
     moves = checks.checked_moves(content.text("moves"))
     content.sizes["move"] = len(moves)
@@ -281,14 +280,40 @@ def _sampled(
     )
 
 
+def _add_holes(
+    posterior: AugmentedPosterior, arrays: dict[str, Any], texts: dict[str, str]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """What a posterior of completed tables has besides: the table with its holes among others."""
+    holes = posterior.holes
+    own = {"values": holes.data.values} | {
+        name: getattr(holes, name) for name in ("tables", "numbers", "squares", "ancestors")
+    }
+    added = {f"holes_{name}": (HOLES_FIELDS[f"holes_{name}"].dimensions, own[name]) for name in own}
+    table = {"levels": holes.data.levels, "interventions": holes.data.interventions}
+    return arrays | added, {**texts, "posterior": "augmented", "holes_table": json.dumps(table)}
+
+
 def _augmented(info: RunInfo, names: tuple[str, ...], content: Content) -> AugmentedPosterior:
-    require(info.method == METHOD, "it was not computed from completed tables")
+    require(info.method in METHODS, "it was not computed from completed tables")
     sampled = _sampled(info, names, content)
     arrays = content.read(HOLES_FIELDS)
-    holes = Holes(**{name.removeprefix("holes_"): array for name, array in arrays.items()})
-    limits = np.array([info.n_observations, len(names)])
-    is_cell = ((holes.cells >= 0) & (holes.cells < limits)).all()
-    require(bool(is_cell), "a missing cell is none of the table")
+    table = checks.parse(content.text("holes_table"))
+    require(isinstance(table, dict), "the table has no levels")
+    data = Dataset(
+        names,
+        arrays.pop("holes_values"),
+        tuple(table.get("levels", ())),
+        info.source,
+        interventions=tuple(map(tuple, table.get("interventions", ()))),
+    )
+    require(data.fingerprint() == info.fingerprint, "the table is another one")
+    score = score_from_text(info.score_settings)
+    named = {name.removeprefix("holes_"): array for name, array in arrays.items()}
+    holes = Holes(data=data, score=score, **named)
+    require(len(holes.cells) == holes.tables.shape[2], "completed tables have other cells")
+    least = min(record.n_steps for record in sampled.records)
+    require((holes.numbers < least).all(), "a completed table was not recorded")
+    _check_completed(holes)
     return AugmentedPosterior(
         info,
         names,
@@ -297,6 +322,15 @@ def _augmented(info: RunInfo, names: tuple[str, ...], content: Content) -> Augme
         holes=holes,
         is_complete=sampled.is_complete,
     )
+
+
+def _check_completed(holes: Holes) -> None:
+    """Drawn levels are levels, of every completed table."""
+    sizes = np.array([0 if one is None else len(one) for one in holes.data.levels])
+    own = sizes[holes.cells[:, 1]]
+    levels = holes.tables[:, :, own > 0]
+    is_level = (levels >= 0) & (levels < own[own > 0]) & (levels == np.floor(levels))
+    require(bool(is_level.all()), "a drawn level is none")
 
 
 def _check_records(

@@ -29,6 +29,9 @@ NEEDS_MODEL = (
     "and scores of one's own have none."
 )
 
+Component = tuple[NetworkModel, WeightedGraphs]
+"""A model of the parameters, and the DAGs that go with it."""
+
 WHAT_IF_DRAWS = 1000
 """DAGs behind an effect, unless asked for more."""
 
@@ -125,19 +128,50 @@ def default_values(model: NetworkModel, variable: int) -> Floats:
 
 
 def sample_effect(
+    components: Sequence[Component],
     graphs: WeightedGraphs,
-    model: NetworkModel,
     contrast: Contrast,
     n_draws: int,
     rng: np.random.Generator,
     interval_level: float,
 ) -> Effect:
-    """The posterior of an effect from DAGs drawn by their weights, parameters drawn for each."""
+    """The posterior of an effect from DAGs drawn by their weights, parameters drawn for each.
+
+    ``graphs`` are those of all components together. Where a DAG is in several of them, the effect
+    given this DAG is the mean over these.
+    """
     if not 0 < interval_level < 1:
         raise OptionError(
             "interval_level is a probability between 0 and 1, such as 0.95, not "
             f"{interval_level!r}."
         )
+    shares = [len(part) for part in np.array_split(np.arange(n_draws), len(components))]
+    parts = [
+        _sample_component(own, contrast, share, rng)
+        for own, share in zip(components, shares, strict=True)
+        if share
+    ]
+    outcomes, expected, counts, dags = (np.concatenate(own) for own in zip(*parts, strict=True))
+    if len(parts) > 1:
+        outcomes, expected, counts, dags = _joined(outcomes, expected, counts, dags)
+    paths = graphs.mean(graphs.evaluate(contrast.has_path))
+    return Effect(
+        contrast=contrast,
+        model=components[0][0],
+        interval_level=interval_level,
+        outcomes=outcomes,
+        expected=expected,
+        counts=counts,
+        dags=dags,
+        p_zero=1.0 - paths,
+    )
+
+
+def _sample_component(
+    component: Component, contrast: Contrast, n_draws: int, rng: np.random.Generator
+) -> tuple[Floats, Floats, Integers, Booleans]:
+    """Outcomes (draw, arm), expectations (DAG, arm), how often each DAG was drawn, and the DAGs."""
+    model, graphs = component
     numbers, counts = spread_by_weight(graphs.weights, n_draws)
     dags = graphs.adjacencies(numbers)
     expected, drawn = np.empty((len(numbers), 2)), []
@@ -151,17 +185,21 @@ def sample_effect(
     expected[~reached, 1] = expected[~reached, 0]
     of_draw = np.repeat(reached, counts)
     outcomes[~of_draw, 1] = outcomes[~of_draw, 0]
-    paths = graphs.mean(graphs.evaluate(contrast.has_path))
-    return Effect(
-        contrast=contrast,
-        model=model,
-        interval_level=interval_level,
-        outcomes=outcomes,
-        expected=expected,
-        counts=counts,
-        dags=dags,
-        p_zero=1.0 - paths,
+    return outcomes, expected, counts, dags
+
+
+def _joined(
+    outcomes: Floats, expected: Floats, counts: Integers, dags: Booleans
+) -> tuple[Floats, Floats, Integers, Booleans]:
+    """The same with every DAG once: expectations are averaged, draws sorted by their DAGs."""
+    distinct, which = np.unique(dags, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    totals = np.bincount(which, weights=counts)
+    means = np.stack(
+        [np.bincount(which, weights=counts * arm) / totals for arm in expected.T], axis=1
     )
+    order = np.argsort(np.repeat(which, counts), kind="stable")
+    return outcomes[order], means, totals.astype(counts.dtype), distinct
 
 
 def spread_by_weight(weights: Floats, n_draws: int) -> tuple[Integers, Integers]:

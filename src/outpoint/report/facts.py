@@ -9,6 +9,7 @@ import numpy as np
 from outpoint.amounts import count_of
 from outpoint.data.wording import enumerate_items
 from outpoint.posterior import Posterior, SampledPosterior
+from outpoint.posterior.augmented import AugmentedPosterior
 from outpoint.posterior.info import describe_interventions, describe_knowledge, describe_score
 from outpoint.registry import score_title
 from outpoint.report.answers import LEAST_DRAWS, RankedDag
@@ -94,6 +95,8 @@ def _describe_limit(posterior: Posterior) -> str:
 def _describe_candidates(posterior: Posterior) -> str:
     """Among which variables parents were looked for."""
     facts = posterior.on_candidates
+    if isinstance(posterior, AugmentedPosterior) and posterior.parent_sets.are_narrow:
+        return f"{posterior.candidates.shape[1]} for each variable, and no others"
     if facts is None:
         return _describe_free_choice(posterior)
     return (
@@ -134,7 +137,8 @@ def list_tiles(posterior: Posterior) -> Facts:
         tiles.append(("best DAG’s probability", f"{posterior.map_probability:.3g}"))
     if isinstance(posterior, SampledPosterior):
         chains = f"{posterior.n_chains} × {posterior.steps_per_chain:,}"
-        tiles.append(("chains × steps", chains))
+        is_augmented = isinstance(posterior, AugmentedPosterior)
+        tiles.append(("chains × tables" if is_augmented else "chains × steps", chains))
     return tiles
 
 
@@ -186,7 +190,12 @@ def _list_kinds(posterior: Posterior) -> Facts:
 def _list_chain_settings(posterior: SampledPosterior) -> Facts:
     facts = [
         ("Chains", str(posterior.n_chains)),
-        ("Steps of each chain", f"{posterior.steps_per_chain:,}"),
+        (
+            "Completed tables of each chain"
+            if isinstance(posterior, AugmentedPosterior)
+            else "Steps of each chain",
+            f"{posterior.steps_per_chain:,}",
+        ),
         ("Draws kept of each chain", f"{posterior.log_scores.sizes['draw']:,}"),
     ]
     if posterior.round_trips is not None:
@@ -214,6 +223,8 @@ def describe_dags(posterior: Posterior, dags: list[RankedDag]) -> str:
         origin = f"Probabilities are shares of {posterior.log_scores.size:,} draws."
         if len(dags) == 1 and total < 1:
             return f"{origin} No other DAG was drawn {LEAST_DRAWS} times: look at edges instead."
+    if isinstance(posterior, AugmentedPosterior):
+        origin += " Log scores are those of different completed tables: do not compare them."
     return f"{origin} Together these DAGs have {total:.3g} of the posterior."
 
 

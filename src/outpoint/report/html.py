@@ -34,6 +34,7 @@ from outpoint.report.facts import (
     summarize_moves,
 )
 from outpoint.report.figures import draw_convergence, draw_heatmap, draw_series, draw_traces
+from outpoint.report.holes import describe_missing
 from outpoint.report.payload import build_payload, to_json
 from outpoint.report.scenes import USUAL_THRESHOLD
 from outpoint.writing import replaced
@@ -98,6 +99,7 @@ def render_report(
         "effects": effects,
         "experiments": list_experiments(posterior),
         "check": check_columns(posterior, data),
+        "missing": describe_missing(posterior),
         "title": describe_run(posterior),
         "converged": posterior.converged,
         "verdict": posterior.verdict,

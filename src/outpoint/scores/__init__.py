@@ -1,5 +1,6 @@
 """Local scores: what the data and the prior say about one node and its parents."""
 
+import ast
 from dataclasses import fields
 from typing import Any
 
@@ -11,7 +12,7 @@ from outpoint.scores.bdeu import BDeu
 from outpoint.scores.bge import BGe
 from outpoint.scores.bic import BIC
 from outpoint.scores.blocks import Blocks
-from outpoint.scores.checks import note_few_rows
+from outpoint.scores.checks import note_few_rows, note_holes
 from outpoint.scores.conditional_gaussian import ConditionalGaussian
 from outpoint.scores.custom import CustomScore
 from outpoint.scores.edge_prior import GivenEdgePrior
@@ -64,6 +65,27 @@ def reading_for(score: Score) -> dict[str, Any]:
     return {} if name == "auto" else {"keep": True}
 
 
+def score_from_text(text: str) -> LocalScore:
+    """The score that was written as Python, such as ``BGe(alpha_mu=0.5)``; nothing is executed."""
+    by_class = {entry.class_name: SCORES[name] for name, entry in registry.SCORES.items()}
+    try:
+        call = ast.parse(text, mode="eval").body
+        assert isinstance(call, ast.Call)
+        assert isinstance(call.func, ast.Name)
+        assert not call.args
+        settings = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+        made: LocalScore = by_class[call.func.id](**settings)
+    except (AssertionError, KeyError, SyntaxError, TypeError, ValueError, RecursionError):
+        raise ValueError(f"there is no score {text[:100]!r}") from None
+    return made
+
+
+def has_model(score: Score) -> bool:
+    """Whether missing values can be drawn from the model of a score."""
+    name = score.lower() if isinstance(score, str) else getattr(score, "name", "")
+    return name == "auto" or (name in registry.SCORES and registry.SCORES[name].has_model)
+
+
 def resolve_prior(structure_prior: str | None, score: LocalScore) -> str:
     """The structure prior that is meant; a score of the user's own is complete without one."""
     if structure_prior is not None:
@@ -103,8 +125,10 @@ __all__ = [
     "StructurePrior",
     "bind_score",
     "build_prior",
+    "has_model",
     "know_given",
     "note_few_rows",
+    "note_holes",
     "note_units",
     "read_jkl",
     "reading_for",
@@ -112,6 +136,7 @@ __all__ = [
     "resolve_knowledge",
     "resolve_prior",
     "resolve_score",
+    "score_from_text",
     "score_given",
     "scores_with",
 ]

@@ -125,7 +125,7 @@ class SetScorer(FamilyScorer):
         alone: Members = np.asarray(parents, dtype=np.int16)
         children = np.full(len(alone), child, dtype=np.int16)
         together: Members = np.sort(np.column_stack([alone, children]), axis=1)
-        return np.subtract(self._all_sets(together), self._all_sets(alone))
+        return np.subtract(self.all_sets(together), self.all_sets(alone))
 
     def fill_families(
         self, children: Nodes, max_parents: int, out: Scores, pool: Executor | None = None
@@ -139,14 +139,15 @@ class SetScorer(FamilyScorer):
         set_scores = np.empty(set_offsets[-1])
         for size in range(max_parents + 2):
             members = subsets_of_size(n, size)
-            scores = self._all_sets(members) if pool is None else self._spread(members, pool)
+            scores = self.all_sets(members) if pool is None else self._spread(members, pool)
             set_scores[set_offsets[size] : set_offsets[size + 1]] = scores
             if size > 0:
                 self._subtract(
                     set_scores, members, is_wanted, binomials, set_offsets, family_offsets, out
                 )
 
-    def _all_sets(self, members: Members) -> Scores:
+    def all_sets(self, members: Members) -> Scores:
+        """F of all rows of ``members`` (ascending, one size)."""
         out = np.empty(len(members))
         run_chunked(
             lambda start, stop: self.score_sets(members, out, start, stop),
@@ -158,7 +159,7 @@ class SetScorer(FamilyScorer):
     def _spread(self, members: Members, pool: Executor) -> Scores:
         """F of all rows, in parts for the workers of ``pool``."""
         parts = [members[i : i + PART] for i in range(0, len(members), PART)]
-        return np.concatenate(list(pool.map(self._all_sets, parts)))
+        return np.concatenate(list(pool.map(self.all_sets, parts)))
 
     @staticmethod
     def _subtract(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from outpoint.amounts import count_of
 from outpoint.data import Dataset
 from outpoint.data.cells import parse_numbers
 from outpoint.data.dataset import Kind, describe_holes
@@ -121,6 +122,29 @@ def note_few_rows(data: Dataset) -> tuple[str, ...]:
         f"with fewer rows ({data.n_obs}) than columns ({data.n_nodes}) the prior decides most "
         "edges",
     )
+
+
+MOSTLY_EMPTY = 0.5
+"""Share of missing values from which on a column gets a sentence of its own."""
+
+
+def note_holes(data: Dataset) -> tuple[str, ...]:
+    """Sentences on missing values: how many, what becomes of them, and how else."""
+    if data.is_complete:
+        return ()
+    n_rows = int(data.missing.any(axis=1).sum())
+    notes = [
+        f"{describe_holes(data)}: {count_of(n_rows, 'row')} of {data.n_obs}; what is missing is "
+        "integrated out, assuming that it is missing at random; drop such rows with "
+        f"{option('missing', 'drop')}, or refuse them with {option('missing', 'refuse')}"
+    ]
+    shares = data.missing.mean(axis=0)
+    notes += [
+        f"{data.names[v]!r} lacks {shares[v]:.0%} of its values, so that little is known of it but "
+        f"what the others say; leave it out with {option('drop', [data.names[v]])}"
+        for v in np.flatnonzero(shares > MOSTLY_EMPTY)
+    ]
+    return tuple(notes)
 
 
 def _describe_copies(data: Dataset, score: str) -> str:
