@@ -1,7 +1,7 @@
 """Tables of both kinds: how well edges are recovered, next to making all columns one kind.
 
 Random DAGs with 1.5 edges per node; every second variable is categorical, with 2 to 5 levels; 500
-rows (see ``outpoint.data.mixtures`` for the model, which is none of the scores'). The table shows,
+rows (see ``outpoint.data.simulate`` for the model, which is none of the scores'). The table shows,
 as means over the data sets, the area under the ROC curve of edges, directed and as a skeleton, for
 the posteriors of our two scores for both kinds, of BDeu with every continuous column cut into three
 levels, and of BGe with the codes of levels taken as numbers; and the seconds of scoring and

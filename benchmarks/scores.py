@@ -7,7 +7,7 @@ import numpy as np
 import outpoint as op
 from benchmarks.problems import PAPER_SCORE, alarm, gaussian
 from outpoint.scores import BDeu
-from outpoint.scores.families import count_subsets
+from outpoint.scores.base import count_subsets
 
 
 def mixture() -> op.Dataset:

@@ -1,7 +1,7 @@
 """Counts with their nouns; numbers are tested with the report, which shows most of them."""
 
 import outpoint as op
-from outpoint.amounts import count_of
+from outpoint.naming import count_of
 
 
 def test_one_is_singular() -> None:

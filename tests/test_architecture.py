@@ -14,21 +14,16 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 # A part imports only parts with a smaller number; parts with the same number are independent.
 RANK = {
-    "amounts": 0,
     "arrays": 0,
     "errors": 0,
     "naming": 0,
-    "notebook": 0,
     "registry": 0,
     "signals": 0,
     "variables": 0,
     "progress": 0.1,
-    "stored": 0.1,
-    "whole_numbers": 0.1,
+    "files": 0.1,
     "kinds": 0.2,
     "arguments": 0.3,
-    "reading": 0.1,
-    "writing": 0.1,
     "processors": 0.25,
     "clock": 0.25,
     "streams": 0,

@@ -12,9 +12,9 @@ from sklearn.base import clone
 
 import outpoint as op
 from outpoint.errors import OptionError
-from outpoint.graphs.targets import find_separated
+from outpoint.graphs.validation import find_separated
 from outpoint.posterior.effects import GaussianModel
-from outpoint.posterior.run_again import run_again
+from outpoint.posterior.files import run_again
 from outpoint.report.facts import list_grounds, list_settings
 from tests.quick_choice import choose_quickly
 from tests.reference import enumerate_posterior

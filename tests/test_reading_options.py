@@ -11,7 +11,7 @@ import pytest
 
 import outpoint as op
 from outpoint.options import Role, names_of
-from outpoint.posterior.run_again import run_again
+from outpoint.posterior.files import run_again
 
 READING = names_of(Role.READING)
 RNG = np.random.default_rng(5)

@@ -8,8 +8,8 @@ import pytest
 
 import outpoint as op
 from outpoint.mcmc.ladder import early_ends
+from outpoint.posterior.files import LENGTH, run_again
 from outpoint.posterior.info import describe_model
-from outpoint.posterior.run_again import LENGTH, run_again
 from tests.figures import leave_out_reports
 from tests.grids import covering
 

@@ -50,7 +50,7 @@ from outpoint.runs import (
 )
 from outpoint.runs.checkpoint import explained, read_checkpoint, write_checkpoint
 from outpoint.scores import resolve_score
-from outpoint.scores.families import count_subsets
+from outpoint.scores.base import count_subsets
 from outpoint.streams import named_seed
 from outpoint.tables.parent_sets import MOST_CANDIDATES, ParentSets
 

@@ -1,4 +1,6 @@
-"""What values an option or an argument may have: a check, words for it, and the form that is kept.
+"""Whole numbers: what is one, and how large they may be.
+
+What values an option or an argument may have: a check, words for it, and the form that is kept.
 
 A kind turns what a user gives into one plain form (:meth:`Kind.read`) or fails. However it fails,
 the user reads one sentence of :func:`refuse`: the option, what it takes, and what it got.
@@ -11,12 +13,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from itertools import islice
-from numbers import Real
-from typing import Any, NoReturn
+from numbers import Integral, Real
+from typing import Any, NoReturn, TypeGuard
 
 from outpoint.errors import OptionError
 from outpoint.naming import named
-from outpoint.whole_numbers import MOST_OF_ALL, is_whole
+
+MOST_OF_ALL = 10**12
+"""Numbers of anything that no machine would come to the end of."""
+
+
+def is_whole(value: Any) -> TypeGuard[int]:
+    """Whether this is a whole number, of Python or of NumPy; a truth value is not."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
 
 SHOWN = 80
 """Most characters of a value in a sentence."""

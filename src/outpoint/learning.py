@@ -9,7 +9,6 @@ from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
 
-from outpoint.amounts import count_of
 from outpoint.augmentation import (
     INTEGRATING,
     augment,
@@ -21,14 +20,13 @@ from outpoint.clock import Clock
 from outpoint.data import Data, Dataset, Entry
 from outpoint.data.cells import DecimalMark
 from outpoint.data.reading import Names, Treatment
-from outpoint.data.wording import enumerate_items
 from outpoint.errors import CheckpointError, OptionError
 from outpoint.exact import is_quick, log_sum_of_dags, require_feasible, require_in_time, solve
 from outpoint.kinds import checked_seed
 from outpoint.mcmc import SAMPLERS, Moves, check_method
 from outpoint.model import MOST_TOGETHER, Model, Problem, prepare, read, require_fitting
 from outpoint.models import NetworkModel
-from outpoint.naming import named, option
+from outpoint.naming import count_of, enumerate_items, named, option
 from outpoint.narrowing import Narrowed, narrow
 from outpoint.options import LEARN, Options, carried_out_by, options_of
 from outpoint.pacing import Pace, affordable_parents, refuse_slow_scoring
@@ -59,7 +57,7 @@ from outpoint.scores import GivenEdgePrior, Knowledge, Score
 from outpoint.scoring import log_score_of
 from outpoint.showing import GivenProgress, shown
 from outpoint.signals import remembered_signals
-from outpoint.tables.prior import log_sum_by_size, prior_table
+from outpoint.tables.build import log_sum_by_size, prior_table
 
 PARTS_METHOD = "mcmc"
 """The sampler beside which small parts are exact."""

@@ -31,7 +31,7 @@ from outpoint.parts import (
     require_scorable,
     separate_parts,
 )
-from outpoint.parts.best import complete_best
+from outpoint.parts.solution import complete_best
 from outpoint.posterior.info import RunInfo, make_info
 from outpoint.processors import limited_threads
 from outpoint.progress import FractionCallback, Progress, ProgressCallback
@@ -47,7 +47,7 @@ from outpoint.search import (
 )
 from outpoint.showing import GivenProgress, shown
 from outpoint.tables import ScoreTable
-from outpoint.tables.best import tie_tolerance
+from outpoint.tables.table import tie_tolerance
 
 MANY_RUNS, MANY_NODES, FEW_RUNS = 50, 30, 20
 """Default number of runs: for small problems, and for larger ones."""

@@ -1,4 +1,10 @@
-"""Options as the reader of a message writes them: by name in Python, by flag on the command line.
+"""How messages are worded: counts and numbers, lists of names, and options.
+
+How numbers are written: counts with their nouns, values with the digits that mean something.
+
+How lists and names are worded in messages.
+
+Options as the reader of a message writes them: by name in Python, by flag on the command line.
 
 Whoever writes a message asks :func:`option` or :func:`named` for the words; the command line says
 once, with :func:`command_line`, that its user is the reader.
@@ -7,10 +13,53 @@ once, with :func:`command_line`, that its user is the reader.
 import csv
 import io
 import json
+import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any
+
+
+def count_of(number: int, noun: str) -> str:
+    """A count with its noun: 1 edge, 2 edges."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def write_number(value: float) -> str:
+    """A number with three digits that mean something, zeros at the end included."""
+    if value == 0:
+        return "0"
+    if not 1e-4 <= abs(value) < 1e6:
+        return f"{value:.3g}"
+    return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
+
+
+_SHOWN = 8
+
+
+def enumerate_names(names: Iterable[str], last: str = " and ", limit: int = _SHOWN) -> str:
+    """'a', 'b' and 'c'; long lists are cut."""
+    return enumerate_items([repr(name) for name in names], last, limit)
+
+
+def enumerate_items(items: Sequence[str], last: str = " and ", limit: int = _SHOWN) -> str:
+    """a, b and c; long lists are cut."""
+    if len(items) > limit:
+        return f"{', '.join(items[:limit])} and {len(items) - limit} more"
+    return last.join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+
+
+def suggest(name: str, names: Sequence[str]) -> str:
+    """A question whether one of the names was meant; nothing if none is like this one."""
+    close = get_close_matches(name, names, n=3)
+    return f"did you mean {enumerate_names(close, ' or ')}?" if close else ""
+
+
+def clip(text: str) -> str:
+    """A cell as it is shown in a message."""
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
 
 OWN_FLAGS = {
     "n_draws": "--draws",

@@ -42,10 +42,10 @@ from outpoint.tables.build import (
     default_candidates,
     score_families,
 )
-from outpoint.tables.candidates import Candidates, choose_candidates
 from outpoint.tables.missing import Missing, estimate_missing
 from outpoint.tables.outside import OwnSets
 from outpoint.tables.parent_sets import Codes
+from outpoint.tables.pruning import Candidates, choose_candidates
 from outpoint.tables.view import view_table
 
 SEARCH_RUNS = 2

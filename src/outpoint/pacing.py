@@ -13,7 +13,7 @@ from outpoint.clock import Clock
 from outpoint.errors import TooLargeError
 from outpoint.naming import named, option
 from outpoint.scores import FamilyScorer
-from outpoint.scores.families import count_subsets
+from outpoint.scores.base import count_subsets
 from outpoint.tables.build import ALL_CANDIDATES, USUAL_CANDIDATES, scored_parents
 
 SCORING, SEARCHING, PREPARING = 0.2, 0.35, 0.5

@@ -9,10 +9,10 @@ import numpy as np
 from outpoint.data import Data, Dataset, Entry
 from outpoint.data.cells import DecimalMark
 from outpoint.data.reading import Names, Treatment, UnknownColumnError
-from outpoint.data.wording import enumerate_names
 from outpoint.errors import GraphError
 from outpoint.graphs import Dag
 from outpoint.model import known_to, read
+from outpoint.naming import enumerate_names
 from outpoint.options import Options, carried_out_by
 from outpoint.scores import (
     FamilyScorer,

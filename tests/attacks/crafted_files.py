@@ -18,7 +18,7 @@ import numpy as np
 
 import outpoint as op
 from outpoint.errors import LONGEST, OutpointError
-from outpoint.reading import MOST_BYTES
+from outpoint.files import MOST_BYTES
 
 MEMORY = 1 << 30
 SECONDS = 20

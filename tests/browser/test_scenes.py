@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from outpoint.report.answers import list_dags
-from outpoint.report.scenes import NEAR
+from outpoint.report.payload import NEAR
 from tests.grids import first
 from tests.report.posteriors import HOSTILE, exact, fabricated, sampled
 

@@ -150,7 +150,7 @@ def test_one_effect_in_detail(run: Run, monkeypatch: pytest.MonkeyPatch, score: 
     name = {"bge": "boston", "bdeu": "asia"}[score]
     cause, effect, two = {"bge": ("rm", "medv", "6,7"), "bdeu": ("smoke", "dysp", "no,yes")}[score]
     posterior = op.learn(name, max_parents=2, seed=1)
-    monkeypatch.setattr("outpoint.cli.inputs.load_run", lambda path: posterior)
+    monkeypatch.setattr("outpoint.cli.terminal.load_run", lambda path: posterior)
     words = ["effects", "r", "--cause", cause, "--effect", effect, "--levels", two]
     words += ["--draws", "50", "--seed", "1"]
     expected = posterior.effect(cause, effect, two.split(","), n_draws=50, seed=1)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from outpoint import showing
-from outpoint.cli.interruption import Interrupted, _resume_command
+from outpoint.cli.terminal import Interrupted, _resume_command
 from outpoint.runs import Progress
 from tests.cli.conftest import Run, table
 from tests.runs.problems import differing, environment

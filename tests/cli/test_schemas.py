@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from outpoint.cli.output import print_json
+from outpoint.cli.terminal import print_json
 from tests.cli.conftest import HOSTILE, NUMBERS, Run, check_schema, strict_json
 
 RUNS = {

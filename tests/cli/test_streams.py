@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from outpoint.cli.streams import ForgivingStream, forgiving_stderr
+from outpoint.cli.terminal import ForgivingStream, forgiving_stderr
 from tests.cli.conftest import table
 from tests.grids import first
 from tests.runs.problems import environment

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from outpoint.data import content, load_dataset, textfile
+from outpoint.data import load_dataset, textfile
 from outpoint.errors import DataError
 
 LIMIT = 4_000_000
@@ -53,7 +53,7 @@ def test_gzip_bomb_of_zeros(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["bomb.csv.gz", "bomb.csv"])
 def test_gzip_bomb_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(content, "MAX_BYTES", LIMIT)
+    monkeypatch.setattr(textfile, "MAX_BYTES", LIMIT)
     path = tmp_path / name
     path.write_bytes(bomb(b"1,2\n", 10_000_000))
     assert path.stat().st_size < 1_000_000
@@ -65,9 +65,9 @@ def test_the_limit_is_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     text = b"a,b\n0.5,1.5\n2.5,3.5\n"
     path = tmp_path / "data.csv"
     path.write_bytes(text)
-    monkeypatch.setattr(content, "MAX_BYTES", len(text))
+    monkeypatch.setattr(textfile, "MAX_BYTES", len(text))
     assert load_dataset(path, keep=True).n_obs == 2
-    monkeypatch.setattr(content, "MAX_BYTES", len(text) - 1)
+    monkeypatch.setattr(textfile, "MAX_BYTES", len(text) - 1)
     with pytest.raises(DataError, match="too much for a table"):
         load_dataset(path)
 

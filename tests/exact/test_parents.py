@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from outpoint.exact.parents import sample_parents
-from outpoint.exact.weights import sum_scores
+from outpoint.exact.draws import sample_parents
+from outpoint.exact.scaled import sum_scores
 from outpoint.tables.dense import subset_maxima
 from tests.grids import covering
 

@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 
 from outpoint.exact import solve
-from outpoint.exact.downward import sum_downward
-from outpoint.exact.grid import NEGLIGIBLE, scale_by_best_orders
-from outpoint.exact.scaled import BIAS, IMPOSSIBLE, LOG_2, biased_power, log_mantissa
-from outpoint.exact.upward import sum_upward
-from outpoint.exact.weights import sum_over_larger, sum_scores
+from outpoint.exact.scaled import (
+    BIAS,
+    IMPOSSIBLE,
+    LOG_2,
+    biased_power,
+    log_mantissa,
+    sum_over_larger,
+    sum_scores,
+)
+from outpoint.exact.sums import NEGLIGIBLE, scale_by_best_orders, sum_downward, sum_upward
 from outpoint.kernels import kernel
 from outpoint.tables import ScoreTable
 from outpoint.tables.dense import subset_log_sums, subset_maxima

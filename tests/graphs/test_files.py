@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from outpoint.errors import GraphError
+from outpoint.files import MOST_BYTES
 from outpoint.graphs import Dag, read_dag, write_dag
 from outpoint.graphs.files import SUFFIXES, format_dag, format_probabilities
-from outpoint.graphs.spreadsheets import protect_cell, restore_cell
-from outpoint.reading import MOST_BYTES
+from outpoint.graphs.formats import protect_cell, restore_cell
 
 from .helpers import HOSTILE_NAMES
 

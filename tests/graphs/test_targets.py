@@ -10,7 +10,7 @@ import pytest
 from outpoint.errors import GraphError
 from outpoint.graphs import Cpdag, Dag, count_members, random_dag
 from outpoint.graphs.blocks import compute_cpdags
-from outpoint.graphs.targets import find_separated
+from outpoint.graphs.validation import find_separated
 
 from .helpers import all_dags
 

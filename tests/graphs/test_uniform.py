@@ -14,8 +14,7 @@ from scipy.stats import chisquare
 import outpoint as op
 from outpoint.errors import OptionError
 from outpoint.graphs import count_dags, sample_uniform_dags
-from outpoint.graphs.counting import layer_counts
-from outpoint.graphs.layer_weights import LayerWeights
+from outpoint.graphs.counting import LayerWeights, layer_counts
 from tests.grids import covering
 from tests.reference import all_dags
 

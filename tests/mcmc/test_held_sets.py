@@ -14,7 +14,7 @@ from outpoint.mcmc.moves.blocks import LEAST_BLOCK_POWER
 from outpoint.mcmc.partition import make_partition
 from outpoint.mcmc.replicas import make_ladder, make_replicas
 from outpoint.mcmc.samplers.partition import partition_of
-from outpoint.tables.penalty import outside_penalty
+from outpoint.tables.outside import outside_penalty
 from tests.grids import first
 from tests.mcmc.held import (
     ALL,

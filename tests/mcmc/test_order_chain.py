@@ -15,8 +15,7 @@ from outpoint.kernels import kernel
 from outpoint.mcmc import Settings, make_chain
 from outpoint.mcmc.mixes import cumulative, paper_order_mix
 from outpoint.mcmc.moves import MOVES
-from outpoint.mcmc.order_chain import make_order_chain, run_order_chain, score_order
-from outpoint.mcmc.samplers.order import OrderChain
+from outpoint.mcmc.order_chain import OrderChain, make_order_chain, run_order_chain, score_order
 from outpoint.mcmc.trace import make_trace
 from tests.mcmc.chains import advance_taking_draws, summed_edges
 from tests.mcmc.laws import (

@@ -16,7 +16,7 @@ from outpoint.parts import beside
 from outpoint.parts.folding import FoldedScorer
 from outpoint.posterior import assembling
 from outpoint.posterior.partly import PartlyExactPosterior
-from outpoint.scores.families import subsets_of_size
+from outpoint.scores.base import subsets_of_size
 from tests.figures import leave_out_reports
 from tests.grids import first
 from tests.parts.test_learn import changed, tiered

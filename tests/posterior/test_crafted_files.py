@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import outpoint as op
-from outpoint.tables.cycles import are_acyclic
-from outpoint.tables.parent_sets import ParentSets
+from outpoint.tables.parent_sets import ParentSets, are_acyclic
 from tests.posterior.crafted import altered, check_answers, get_text, put, put_text
 from tests.posterior.test_storage import make, refusal
 from tests.runs.problems import python

@@ -11,8 +11,13 @@ from outpoint.errors import OptionError
 from outpoint.graphs import Cpdag, Dag
 from outpoint.graphs.blocks import add_matrices
 from outpoint.posterior import draws as draws_module
-from outpoint.posterior.draws import Draws, WeightedGraphs
-from outpoint.posterior.summaries import average_cpdags, tabulate_cpdags, tabulate_dags
+from outpoint.posterior.draws import (
+    Draws,
+    WeightedGraphs,
+    average_cpdags,
+    tabulate_cpdags,
+    tabulate_dags,
+)
 from tests.posterior.problems import all_graphs, random_problem
 
 

@@ -12,7 +12,7 @@ import pytest
 from markupsafe import escape
 
 import outpoint as op
-from outpoint.amounts import write_number
+from outpoint.naming import write_number
 from outpoint.report import render_report
 from outpoint.report.answers import list_dags, list_effects
 from outpoint.report.facts import list_grounds, list_settings

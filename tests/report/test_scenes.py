@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from outpoint.report import scenes
+from outpoint.report import payload
 from outpoint.report.layout import NODE_HEIGHT
 from tests.report.posteriors import fabricated
 
@@ -18,22 +18,22 @@ def symmetric(n: int, values: np.ndarray) -> np.ndarray:
 def test_a_sparse_posterior_is_shown_from_one_half_on():
     values = np.zeros(45)
     values[:40] = np.linspace(0.2, 1, 40)
-    assert scenes.choose_threshold(symmetric(10, values)) == 0.5
+    assert payload.choose_threshold(symmetric(10, values)) == 0.5
 
 
 def test_the_threshold_rises_until_the_graph_is_legible():
     n = 20
     values = np.random.default_rng(1).uniform(0.4, 0.85, n * (n - 1) // 2)
-    threshold = scenes.choose_threshold(symmetric(n, values))
+    threshold = payload.choose_threshold(symmetric(n, values))
     assert 0.5 < threshold < 0.9
-    assert 0 < (values >= threshold).sum() <= scenes.FEW_CONNECTIONS
-    assert (values >= threshold - 0.01).sum() > scenes.FEW_CONNECTIONS, "not higher than needed"
+    assert 0 < (values >= threshold).sum() <= payload.FEW_CONNECTIONS
+    assert (values >= threshold - 0.01).sum() > payload.FEW_CONNECTIONS, "not higher than needed"
 
 
 def test_probable_connections_are_shown_however_many_they_are():
     n = 20
     values = np.full(n * (n - 1) // 2, 0.97)
-    assert scenes.choose_threshold(symmetric(n, values)) == scenes.LARGEST_THRESHOLD
+    assert payload.choose_threshold(symmetric(n, values)) == payload.LARGEST_THRESHOLD
 
 
 def test_pairs_are_the_most_probable_and_those_of_the_best_dags():
@@ -43,22 +43,22 @@ def test_pairs_are_the_most_probable_and_those_of_the_best_dags():
     wanted = np.zeros((n, n), dtype=bool)
     connection[0, 1] = 0.0
     wanted[1, 0] = True
-    pairs, least = scenes.choose_pairs(connection, wanted)
-    assert len(pairs) <= scenes.MOST_PAIRS + 1
+    pairs, least = payload.choose_pairs(connection, wanted)
+    assert len(pairs) <= payload.MOST_PAIRS + 1
     chosen = np.zeros((n, n), dtype=bool)
     chosen[tuple(pairs.T)] = True
     np.testing.assert_array_equal(np.triu(chosen, 1), (connection >= least) | np.triu(wanted.T, 1))
-    assert scenes.choose_pairs(np.zeros((3, 3)), wanted[:3, :3])[0].tolist() == [[0, 1]]
-    assert scenes.choose_pairs(np.zeros((3, 3)), wanted[:3, :3])[1] == scenes.LEAST_SHOWN
+    assert payload.choose_pairs(np.zeros((3, 3)), wanted[:3, :3])[0].tolist() == [[0, 1]]
+    assert payload.choose_pairs(np.zeros((3, 3)), wanted[:3, :3])[1] == payload.LEAST_SHOWN
 
 
 def around(n: int) -> tuple[list[dict], np.ndarray, np.ndarray, np.ndarray]:
     posterior = fabricated(n)
     edges = posterior.edge_probabilities.to_numpy()
     blanket = posterior.blanket_probabilities.to_numpy()
-    pairs, _ = scenes.choose_pairs(np.triu(edges + edges.T, 1), np.zeros((n, n), dtype=bool))
+    pairs, _ = payload.choose_pairs(np.triu(edges + edges.T, 1), np.zeros((n, n), dtype=bool))
     return (
-        scenes.draw_neighbourhoods(edges, blanket, pairs, list(posterior.names)),
+        payload.draw_neighbourhoods(edges, blanket, pairs, list(posterior.names)),
         edges,
         blanket,
         pairs,
@@ -69,9 +69,9 @@ def test_a_neighbourhood_has_whoever_is_connected_or_in_the_blanket():
     drawn, edges, blanket, pairs = around(25)
     connection = edges + edges.T
     for node, scene in enumerate(drawn):
-        near = (connection[node] >= scenes.NEAR) | (blanket[node] >= 0.5)
+        near = (connection[node] >= payload.NEAR) | (blanket[node] >= 0.5)
         near[node] = True
-        assert near.sum() <= scenes.MOST_NEIGHBOURS
+        assert near.sum() <= payload.MOST_NEIGHBOURS
         assert scene["nodes"] == np.flatnonzero(near).tolist()
         inside = {i for i, pair in enumerate(pairs.tolist()) if near[pair].all()}
         assert {number for number, *_ in scene["lines"]} == inside
@@ -81,10 +81,10 @@ def test_a_crowded_neighbourhood_keeps_the_most_probable():
     n = 60
     edges = np.zeros((n, n))
     edges[0, 1:] = np.linspace(0.2, 1, n - 1)
-    pairs, _ = scenes.choose_pairs(np.triu(edges, 1), np.zeros((n, n), dtype=bool))
-    scene = scenes.draw_neighbourhoods(edges, edges + edges.T, pairs, ["v"] * n)[0]
-    assert scene["nodes"] == [0, *range(n - scenes.MOST_NEIGHBOURS, n)]
-    assert len(scene["lines"]) <= scenes.MOST_LINES
+    pairs, _ = payload.choose_pairs(np.triu(edges, 1), np.zeros((n, n), dtype=bool))
+    scene = payload.draw_neighbourhoods(edges, edges + edges.T, pairs, ["v"] * n)[0]
+    assert scene["nodes"] == [0, *range(n - payload.MOST_NEIGHBOURS, n)]
+    assert len(scene["lines"]) <= payload.MOST_LINES
 
 
 @pytest.mark.parametrize("n", [5, 60])
@@ -116,6 +116,6 @@ def test_large_graphs_are_not_called_legible():
         posterior = fabricated(n)
         edges = posterior.edge_probabilities.to_numpy()
         labels = [f"variable {i}" for i in range(n)]
-        scene, legible = scenes.draw_whole(edges, np.zeros((0, 2), dtype=int), labels, 0.5)
+        scene, legible = payload.draw_whole(edges, np.zeros((0, 2), dtype=int), labels, 0.5)
         assert legible == wanted
         assert scene["nodes"] == list(range(n))

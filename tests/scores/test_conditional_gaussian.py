@@ -10,7 +10,7 @@ import pytest
 import outpoint as op
 from outpoint.errors import DataError, OptionError
 from outpoint.scores import BDeu, BGe, ConditionalGaussian
-from outpoint.scores.families import size_offsets
+from outpoint.scores.base import size_offsets
 from tests.reference import conditional_gaussian_family_score, enumerate_posterior
 
 from .helpers import (

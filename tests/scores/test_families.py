@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from outpoint.scores.families import (
+from outpoint.scores.base import (
     binomial_table,
     count_subsets,
     family_rank,

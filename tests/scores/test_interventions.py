@@ -11,7 +11,7 @@ import outpoint as op
 from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError
 from outpoint.graphs.blocks import compute_cpdags
-from outpoint.graphs.targets import find_separated
+from outpoint.graphs.validation import find_separated
 from outpoint.model import prepare
 from outpoint.options import Options
 from outpoint.scores import FamilyScorer, bind_score

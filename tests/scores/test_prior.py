@@ -10,8 +10,8 @@ import pytest
 from outpoint.errors import OptionError
 from outpoint.scores import Knowledge, StructurePrior
 from outpoint.scores import build_prior as combine
-from outpoint.scores.families import binomial_table as binomials_of
-from outpoint.scores.families import count_subsets, family_rank, size_offsets
+from outpoint.scores.base import binomial_table as binomials_of
+from outpoint.scores.base import count_subsets, family_rank, size_offsets
 
 from .helpers import all_families
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from outpoint.scores import BDeu, BGe, CustomScore, FamilyScorer
-from outpoint.scores.families import count_subsets, size_offsets
+from outpoint.scores.base import count_subsets, size_offsets
 from tests.reference import Score, all_dags, bdeu_family_score
 
 from .helpers import (

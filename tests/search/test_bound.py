@@ -12,10 +12,10 @@ from outpoint.errors import OptionError
 from outpoint.exact import find_best
 from outpoint.graphs import Dag, bound_linear_extensions, count_linear_extensions, random_dag
 from outpoint.scores import build_prior
-from outpoint.search import bound, search_dags
-from outpoint.search.bound import bound_miss_probability, count_orders
+from outpoint.search import search_dags, stochastic
+from outpoint.search.stochastic import bound_miss_probability, count_orders
 from outpoint.tables import ScoreTable, build_table
-from outpoint.tables.best import tie_tolerance
+from outpoint.tables.table import tie_tolerance
 from tests.grids import first
 from tests.tables.helpers import random_table
 
@@ -66,8 +66,8 @@ def test_orders_are_bounded_from_above() -> None:
 def test_long_counts_are_replaced_by_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     dag = random_dag(10, 3, law="erdos_renyi", edge_probability=0.2)
     assert count_orders(dag, 20) == (count_linear_extensions(dag), True)
-    monkeypatch.setattr(bound, "MIN_SETS", 2)
-    monkeypatch.setattr(bound, "SETS_PER_RUN", 2)
+    monkeypatch.setattr(stochastic, "MIN_SETS", 2)
+    monkeypatch.setattr(stochastic, "SETS_PER_RUN", 2)
     assert count_orders(dag, 1) == (bound_linear_extensions(dag), False)
     assert count_orders(dag, 1000) == (count_linear_extensions(dag), True)
 

@@ -10,7 +10,6 @@ from outpoint.data import Dataset
 from outpoint.kernels import kernel
 from outpoint.scores import CustomScore, Knowledge, build_prior
 from outpoint.search.annealing import DRIFT_FACTOR, best_index, draw_index
-from outpoint.search.best_dag import best_dag
 from outpoint.search.order_search import (
     OrderSearch,
     anneal_orders,
@@ -21,7 +20,7 @@ from outpoint.search.order_search import (
     set_order,
     weigh_places,
 )
-from outpoint.search.winners import Winners, list_winners
+from outpoint.search.winners import Winners, best_dag, list_winners
 from outpoint.tables import build_table
 from outpoint.tables.outside import no_outside
 from tests.search.helpers import TABLES, all_orders, best_of_order, best_score, floor

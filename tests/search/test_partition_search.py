@@ -12,8 +12,7 @@ from outpoint.search.partition_search import (
     weigh_placements,
     write_placement,
 )
-from outpoint.search.view import view_maxima
-from outpoint.search.winners import list_winners
+from outpoint.search.winners import list_winners, view_maxima
 from outpoint.tables.dense import containing_maxima
 from tests.graphs.helpers import all_partitions
 from tests.search.helpers import TABLES, best_of_layers, best_score, floor

@@ -7,10 +7,10 @@ import pytest
 
 from outpoint.exact import find_best
 from outpoint.kernels import kernel
-from outpoint.search.best_dag import best_dag
 from outpoint.search.winners import (
     WORD,
     Winners,
+    best_dag,
     best_score,
     list_winners,
     search_on,

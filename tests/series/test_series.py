@@ -202,7 +202,7 @@ def test_files_keep_the_answers(learned, tmp_path):
 
 
 def test_the_run_can_be_made_again(tmp_path):
-    from outpoint.posterior.run_again import run_again
+    from outpoint.posterior.files import run_again
 
     path = tmp_path / "panel.csv"
     panel().to_csv(path, index=False)

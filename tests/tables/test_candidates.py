@@ -5,10 +5,10 @@ import pytest
 
 import outpoint as op
 from outpoint.scores import build_prior
-from outpoint.scores.families import subsets_of_size
+from outpoint.scores.base import subsets_of_size
 from outpoint.tables.build import Families, score_families, table_bytes
-from outpoint.tables.candidates import choose_candidates, rank_needed
 from outpoint.tables.dense import subset_maxima
+from outpoint.tables.pruning import choose_candidates, rank_needed
 from outpoint.tables.view import view_table
 from tests.reference import log_sum_exp, subsets
 

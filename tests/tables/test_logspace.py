@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outpoint.tables.bits import insert_bit, skip_bit
-from outpoint.tables.logspace import best_subsets, log_add, max_over_subsets, sum_over_subsets
+from outpoint.tables.logspace import (
+    best_subsets,
+    insert_bit,
+    log_add,
+    max_over_subsets,
+    skip_bit,
+    sum_over_subsets,
+)
 from tests.reference import log_sum_exp
 
 fixed = settings(derandomize=True, deadline=None, max_examples=200)

@@ -20,7 +20,6 @@ from outpoint.cli.compare import compare
 from outpoint.cli.datasets import datasets
 from outpoint.cli.effects import effects
 from outpoint.cli.export import export
-from outpoint.cli.interruption import Interrupted, without_complaints
 from outpoint.cli.learn import learn
 from outpoint.cli.map import map_command
 from outpoint.cli.next_experiment import next_experiment
@@ -32,12 +31,14 @@ from outpoint.cli.reproduce import reproduce
 from outpoint.cli.sample import sample
 from outpoint.cli.score import score
 from outpoint.cli.simulate import simulate
-from outpoint.cli.streams import (
+from outpoint.cli.terminal import (
     ClosedStream,
+    Interrupted,
     discard_output,
     forgiving_stderr,
     is_of_output,
     printable,
+    without_complaints,
 )
 from outpoint.errors import OutpointError
 from outpoint.naming import command_line

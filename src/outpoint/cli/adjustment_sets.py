@@ -21,9 +21,8 @@ def adjustment_sets(
 
     Example: outpoint adjustment-sets outpoint-run-asia smoke dysp
     """
-    from outpoint.cli.inputs import load_run
-    from outpoint.cli.output import frame_to_rows, print_json
     from outpoint.cli.summary import make_console, print_line, print_table
+    from outpoint.cli.terminal import frame_to_rows, load_run, print_json
 
     posterior = load_run(run)
     table = posterior.adjustment_sets(cause, effect, number)

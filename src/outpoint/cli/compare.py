@@ -47,7 +47,7 @@ def compare(
 
     Example: outpoint compare outpoint-run-data truth.dot
     """
-    from outpoint.cli.inputs import load_run, read_graph
+    from outpoint.cli.terminal import load_run, read_graph
     from outpoint.graphs.files import SUFFIXES
 
     posterior = load_run(run)
@@ -62,8 +62,8 @@ def compare(
 
 
 def _compare_runs(first: "Posterior", second: "Posterior", quiet: bool, json: bool) -> None:
-    from outpoint.cli.output import frame_to_rows, print_json
     from outpoint.cli.summary import make_console, print_line, print_table
+    from outpoint.cli.terminal import frame_to_rows, print_json
     from outpoint.posterior import compare_posteriors
 
     found = compare_posteriors(first, second)
@@ -92,8 +92,8 @@ def _compare_runs(first: "Posterior", second: "Posterior", quiet: bool, json: bo
 def _compare_with_graph(
     posterior: "Posterior", truth: "Dag", threshold: float, quiet: bool, json: bool
 ) -> None:
-    from outpoint.cli.output import print_json
     from outpoint.cli.summary import make_console, print_line
+    from outpoint.cli.terminal import print_json
 
     found = posterior.compare(truth, threshold)
     if json:

@@ -22,9 +22,9 @@ def datasets(
 
     Example: outpoint datasets asia --out asia.csv
     """
-    from outpoint.cli.output import check_file, print_data
+    from outpoint.cli.terminal import check_file, print_data
     from outpoint.data import bundled
-    from outpoint.writing import write_text
+    from outpoint.files import write_text
 
     if name is None:
         if out is not None:

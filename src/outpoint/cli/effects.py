@@ -90,12 +90,11 @@ def effects(
 
     Example: outpoint effects outpoint-run-boston --effect medv
     """
-    from outpoint.cli.inputs import load_run
-    from outpoint.cli.output import check_file, frame_to_rows, print_json, print_note
+    from outpoint.cli.terminal import check_file, frame_to_rows, load_run, print_json, print_note
     from outpoint.errors import OptionError
+    from outpoint.files import write_text
     from outpoint.kinds import checked_seed
     from outpoint.posterior.export import format_table
-    from outpoint.writing import write_text
 
     check_file(out)
     if seed is not None:
@@ -190,10 +189,10 @@ def _show_steps(
     json: bool,
 ) -> None:
     """Effects in a time series; on screen those that are not certainly none."""
-    from outpoint.cli.output import frame_to_rows, print_json, print_note
     from outpoint.cli.summary import make_console, print_line, print_table
+    from outpoint.cli.terminal import frame_to_rows, print_json, print_note
+    from outpoint.files import write_text
     from outpoint.posterior.export import format_table
-    from outpoint.writing import write_text
 
     if out is not None:
         write_text(out, format_table(table, ("cause", "effect")))
@@ -243,10 +242,10 @@ def _show_one(
     """All that is known about one effect."""
     import pandas as pd
 
-    from outpoint.cli.output import print_json, print_note
     from outpoint.cli.summary import make_console, print_line, print_table
+    from outpoint.cli.terminal import print_json, print_note
+    from outpoint.files import write_text
     from outpoint.posterior.export import format_table
-    from outpoint.writing import write_text
 
     table = pd.DataFrame(found.rows(), columns=["what", "value"])
     if out is not None:

@@ -61,11 +61,10 @@ def export(
 
     Example: outpoint export outpoint-run-boston boston.graphml --what median
     """
-    from outpoint.cli.inputs import load_run
-    from outpoint.cli.output import check_file, print_note
+    from outpoint.cli.terminal import check_file, load_run, print_note
+    from outpoint.files import write_text
     from outpoint.posterior.exchange import format_trajectory
     from outpoint.runs import RunDirectory
-    from outpoint.writing import write_text
 
     _check_options(what, out, threshold, chain)
     check_file(out, "FILE")
@@ -103,10 +102,10 @@ def _write_content(
     posterior: "Posterior", path: Path, what: str, threshold: float | None, quiet: bool
 ) -> None:
     """Write a graph or table; edges that a consensus had to leave out are named on stderr."""
-    from outpoint.cli.streams import printable
+    from outpoint.cli.terminal import printable
+    from outpoint.files import write_text
     from outpoint.posterior.consensus import ConsensusWarning
     from outpoint.posterior.export import format_content
-    from outpoint.writing import write_text
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConsensusWarning)
@@ -117,7 +116,7 @@ def _write_content(
 
 
 def _write_arviz(posterior: "Posterior", path: Path) -> None:
-    from outpoint.writing import replaced
+    from outpoint.files import replaced
 
     tree = posterior.to_arviz()
     try:

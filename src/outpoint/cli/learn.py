@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from outpoint.cli import options
-from outpoint.cli.groups import takes
-from outpoint.cli.interruption import Interrupted
-from outpoint.cli.options import OUTPUT
+from outpoint.cli.options import OUTPUT, takes
+from outpoint.cli.terminal import Interrupted
 from outpoint.naming import flag, option
 from outpoint.options import LEARN, OPTIONS, options_of
 
@@ -41,8 +40,8 @@ def learn(
     Example: outpoint learn boston --max-parents 3 --out boston-run
     """
     from outpoint.augmentation import INTEGRATING
-    from outpoint.cli.output import print_json
     from outpoint.cli.summary import print_summary
+    from outpoint.cli.terminal import print_json
     from outpoint.learning import learn as learn_posterior
     from outpoint.posterior import summarize
 
@@ -76,7 +75,7 @@ def learn(
 @contextmanager
 def _running(directory: Path, *, shown: bool, quiet: bool) -> Iterator["RunProgress"]:
     """Show how a run goes on, and tell how to continue it if it is interrupted."""
-    from outpoint.cli.interruption import resumable
+    from outpoint.cli.terminal import resumable
     from outpoint.learning import IgnoredOptionWarning
     from outpoint.showing import RunProgress
 
@@ -105,7 +104,7 @@ def _again(posterior: "Posterior") -> str:
 
     A run that a clock may have ended is made again with as many steps as it took.
     """
-    from outpoint.posterior.run_again import LENGTH, note_again
+    from outpoint.posterior.files import LENGTH, note_again
 
     words, info = [word for word in sys.argv[1:] if word != "--overwrite"], posterior.info
     if info.taken and "time" in info.options:

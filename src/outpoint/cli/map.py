@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from outpoint.cli import options
-from outpoint.cli.groups import takes
+from outpoint.cli.options import takes
 from outpoint.options import MAP
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ def map_command(
 
     Example: outpoint map boston --max-parents 3 --out boston.dot
     """
-    from outpoint.cli.output import check_file, format_json, print_json
+    from outpoint.cli.terminal import check_file, format_json, print_json
+    from outpoint.files import write_text
     from outpoint.graphs.files import check_suffix, format_dag
     from outpoint.map_finding import find_map
     from outpoint.showing import RunProgress
-    from outpoint.writing import write_text
 
     dataset = given.load(data)
     check_file(out)
@@ -92,9 +92,9 @@ def _known_directions(result: "MapResult") -> set[tuple[str, str]]:
 
 def _print_result(result: "MapResult", data: "Dataset", chosen: object, out: Path | None) -> None:
     """Data, model, score, edges, verdict, file."""
-    from outpoint.amounts import count_of
-    from outpoint.cli.streams import printable
     from outpoint.cli.summary import make_console, print_data, print_line
+    from outpoint.cli.terminal import printable
+    from outpoint.naming import count_of
     from outpoint.posterior.info import describe_model
 
     console = make_console()

@@ -33,9 +33,8 @@ def next_experiment(
 
     Example: outpoint next-experiment outpoint-run-asia
     """
-    from outpoint.cli.inputs import load_run
-    from outpoint.cli.output import frame_to_rows, print_json
     from outpoint.cli.summary import make_console, print_line, print_table
+    from outpoint.cli.terminal import frame_to_rows, load_run, print_json
 
     posterior = load_run(run)
     pair = None if effect is None else options.parse_group(effect, "--effect")

@@ -1,17 +1,23 @@
-"""Options that several commands share, and what their text means.
+"""Options that belong together and that several commands have, declared once.
+
+A command takes one parameter for a :class:`Group` of options and is decorated with :func:`takes`:
+on the command line the options stand in its place, and the command is handed what they mean.
+
+Options that several commands share, and what their text means.
 
 The options of a run are those that :mod:`outpoint.options` declares. In the help, those that most
 users need come first, without a panel of their own.
 """
 
 import csv
+import inspect
 from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
-from outpoint.cli.groups import Group
 from outpoint.errors import OptionError
 from outpoint.naming import flag
 from outpoint.options import LEARN, OPTIONS, Option, Options, Role, names_of, options_of
@@ -22,6 +28,43 @@ if TYPE_CHECKING:
     from outpoint.data import Dataset
     from outpoint.graphs import Dag
     from outpoint.scores import LocalScore
+
+
+class Group(NamedTuple):
+    """Options by name with their declaration and default, and what is made of what was given."""
+
+    options: dict[str, tuple[Any, Any]]
+    make: Callable[[dict[str, Any]], Any]
+
+
+def takes(**groups: Group) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorate a command that has a parameter for each of the groups."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command)
+        hints = get_type_hints(command, include_extras=True)
+        parameters = []
+        for name, parameter in signature.parameters.items():
+            if name not in groups:
+                parameters.append(parameter.replace(annotation=hints[name]))
+                continue
+            parameters += [
+                inspect.Parameter(one, parameter.kind, default=default, annotation=annotation)
+                for one, (annotation, default) in groups[name].options.items()
+            ]
+
+        @wraps(command)
+        def with_groups(**words: Any) -> None:
+            for name, group in groups.items():
+                words[name] = group.make({one: words.pop(one) for one in group.options})
+            command(**words)
+
+        with_groups.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        with_groups.__annotations__ = {one.name: one.annotation for one in parameters}
+        return with_groups
+
+    return decorate
+
 
 OUTPUT = "Output"
 
@@ -257,7 +300,7 @@ def parse_score(
     name: str, data: "Dataset", raw_units: bool | None, equivalent_sample_size: float | None
 ) -> "LocalScore":
     """The score that a name means for these data, with the settings that were given."""
-    from outpoint.data.wording import enumerate_items
+    from outpoint.naming import enumerate_items
     from outpoint.scores import resolve_score, scores_with
 
     settings: dict[str, Any] = {}

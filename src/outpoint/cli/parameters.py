@@ -30,9 +30,8 @@ def parameters(
 
     Example: outpoint parameters outpoint-run-boston --of medv
     """
-    from outpoint.cli.inputs import load_run, read_graph
-    from outpoint.cli.output import frame_to_rows, print_json
     from outpoint.cli.summary import make_console, print_line, print_table
+    from outpoint.cli.terminal import frame_to_rows, load_run, print_json, read_graph
     from outpoint.errors import OptionError
 
     posterior = load_run(run)

@@ -52,9 +52,8 @@ def predict(
 
     Example: outpoint predict outpoint-run-boston new.csv --target medv --out predicted.csv
     """
-    from outpoint.cli.inputs import load_run
-    from outpoint.cli.output import check_file, frame_to_rows, print_json
-    from outpoint.writing import write_text
+    from outpoint.cli.terminal import check_file, frame_to_rows, load_run, print_json
+    from outpoint.files import write_text
 
     check_file(out)
     posterior = load_run(run)
@@ -75,8 +74,8 @@ def predict(
 def _print(
     posterior: "Posterior", table: "pd.DataFrame", target: str | None, out: Path | None
 ) -> None:
-    from outpoint.cli.output import print_note
     from outpoint.cli.summary import make_console, print_line, print_table
+    from outpoint.cli.terminal import print_note
 
     what = "log predictive densities" if target is None else f"predictions of {target}"
     shown = table.head(N_SHOWN)
@@ -96,7 +95,7 @@ def _print(
 
 def _format(table: "pd.DataFrame") -> str:
     """The table as CSV, safe to open in a spreadsheet: levels are the names of columns."""
-    from outpoint.graphs.spreadsheets import protect_cell
+    from outpoint.graphs.formats import protect_cell
 
     safe = table.set_axis([protect_cell(str(name)) for name in table.columns], axis=1)
     safe.insert(0, "row", range(1, len(table) + 1), allow_duplicates=True)

@@ -26,9 +26,8 @@ def probability(
     """
     import pandas as pd
 
-    from outpoint.cli.inputs import load_run
-    from outpoint.cli.output import frame_to_rows, print_json
     from outpoint.cli.summary import make_console, print_line, print_table
+    from outpoint.cli.terminal import frame_to_rows, load_run, print_json
 
     posterior = load_run(run)
     found = [posterior.estimate(feature) for feature in features]

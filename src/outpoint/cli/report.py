@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from outpoint.cli import options
-from outpoint.cli.groups import takes
+from outpoint.cli.options import takes
 from outpoint.errors import OptionError
 from outpoint.naming import flag
 from outpoint.options import LOAD, Role
@@ -40,10 +40,9 @@ def report(
 
     Example: outpoint report outpoint-run-boston --out boston.html
     """
-    from outpoint.cli.inputs import load_run
-    from outpoint.cli.output import check_file, print_note
+    from outpoint.cli.terminal import check_file, load_run, print_note
+    from outpoint.files import write_text
     from outpoint.report import render_report
-    from outpoint.writing import write_text
 
     check_file(out)
     if data is None and given:

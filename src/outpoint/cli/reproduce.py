@@ -108,7 +108,7 @@ def _prepare(out: Path, names: list[str], resume: bool, overwrite: bool) -> None
 @contextmanager
 def _resumable(out: Path) -> Iterator[None]:
     """Around the work: what is done when it is interrupted, or the disk is full, stays."""
-    from outpoint.cli.interruption import Interrupted
+    from outpoint.cli.terminal import Interrupted
     from outpoint.runs.checkpoint import explained
 
     with explained(out):

@@ -35,11 +35,10 @@ def sample(
 
     Example: outpoint sample outpoint-run-asia -n 1000 --do smoke=yes --out rows.csv
     """
-    from outpoint.cli.inputs import load_run
-    from outpoint.cli.output import check_file, print_data
-    from outpoint.graphs.spreadsheets import protect_cell
+    from outpoint.cli.terminal import check_file, load_run, print_data
+    from outpoint.files import write_text
+    from outpoint.graphs.formats import protect_cell
     from outpoint.kinds import checked_seed
-    from outpoint.writing import write_text
 
     check_file(out)
     if seed is not None:

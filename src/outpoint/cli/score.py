@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from outpoint.cli import options
-from outpoint.cli.groups import takes
+from outpoint.cli.options import takes
 from outpoint.options import SCORE
 
 if TYPE_CHECKING:
@@ -32,11 +32,10 @@ def score(
 
     Example: outpoint score boston outpoint-run-boston/map.dot
     """
-    from outpoint.amounts import count_of
-    from outpoint.cli.inputs import read_graph
-    from outpoint.cli.output import print_json
     from outpoint.cli.summary import make_console, print_data, print_line
+    from outpoint.cli.terminal import print_json, read_graph
     from outpoint.graphs import Dag
+    from outpoint.naming import count_of
     from outpoint.registry import score_title
     from outpoint.scores import resolve_prior
     from outpoint.scoring import log_score

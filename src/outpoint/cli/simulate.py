@@ -133,10 +133,10 @@ def simulate(
     """
     import numpy as np
 
-    from outpoint.amounts import count_of
     from outpoint.data.simulate_series import lagged_nodes
     from outpoint.graphs import random_dag, read_dag
     from outpoint.kinds import checked_seed
+    from outpoint.naming import count_of
 
     if (graph is None) == (nodes is None):
         raise OptionError("give either a GRAPH or the number of --nodes of a random one.")
@@ -202,7 +202,7 @@ def _draw_rows(
 
 
 def _refuse_for_rows(dag: "Dag", subjects: int, static: list[str]) -> None:
-    from outpoint.data.slices import lagged_name
+    from outpoint.data.dataset import lagged_name
 
     if subjects != 1 or static:
         raise OptionError(
@@ -234,9 +234,9 @@ def _draw_series(
 
 def _write_files(frame: "pd.DataFrame", dag: "Dag", out: Path | None, truth: Path | None) -> None:
     """The data as CSV, to standard output without ``out``, and the DAG."""
-    from outpoint.cli.output import print_data
+    from outpoint.cli.terminal import print_data
+    from outpoint.files import write_text
     from outpoint.graphs.files import format_dag
-    from outpoint.writing import write_text
 
     text = frame.to_csv(index=False, lineterminator="\n")
     if truth is not None:
@@ -249,7 +249,7 @@ def _write_files(frame: "pd.DataFrame", dag: "Dag", out: Path | None, truth: Pat
 
 def _describe(data: "Dataset", kind: str) -> str:
     """How many rows and columns there are."""
-    from outpoint.amounts import count_of
+    from outpoint.naming import count_of
 
     shape = f"{count_of(data.n_obs, 'observation')} of {count_of(data.n_nodes, f'{kind} variable')}"
     n_set = sum(map(bool, data.interventions))
@@ -258,8 +258,8 @@ def _describe(data: "Dataset", kind: str) -> str:
 
 def _tell_files(shape: str, dag: "Dag", out: Path, truth: Path | None) -> None:
     """What was written, and where to."""
-    from outpoint.amounts import count_of
-    from outpoint.cli.output import print_note
+    from outpoint.cli.terminal import print_note
+    from outpoint.naming import count_of
 
     print_note(f"{out}: {shape}")
     if truth is not None:
@@ -275,7 +275,7 @@ def _parse_experiment(text: str) -> tuple[list[str], int]:
 
 
 def _check_files(out: Path | None, truth: Path | None) -> None:
-    from outpoint.cli.output import check_file
+    from outpoint.cli.terminal import check_file
     from outpoint.graphs.files import check_suffix
 
     check_file(out)

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from outpoint.amounts import count_of, write_number
-from outpoint.cli.streams import printable
+from outpoint.cli.terminal import printable
 from outpoint.data import Dataset
+from outpoint.naming import count_of, write_number
 from outpoint.posterior import Posterior, SampledPosterior
 from outpoint.posterior.augmented import AugmentedPosterior
 from outpoint.posterior.certainty import judge_certainty

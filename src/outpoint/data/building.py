@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from outpoint.data import decisions
-from outpoint.data.cardinality import has_cardinality_row, take_cardinality_row
-from outpoint.data.codes import are_codes
+from outpoint.data.cardinality import are_codes, has_cardinality_row, take_cardinality_row
 from outpoint.data.columns import (
     Column,
     Where,

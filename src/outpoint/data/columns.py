@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from outpoint.arrays import Booleans, Floats
-from outpoint.data.binning import exact_labels, quantile_bins
 from outpoint.data.cells import (
     DecimalMark,
     has_leading_zeros,
@@ -32,8 +31,8 @@ from outpoint.data.cells import (
 )
 from outpoint.data.dataset import Kind
 from outpoint.data.problems import ColumnProblem
-from outpoint.data.ranks import normal_scores
-from outpoint.data.wording import clip
+from outpoint.data.transforms import exact_labels, normal_scores, quantile_bins
+from outpoint.naming import clip
 
 FEW_LEVELS = 12
 """Columns with at most this many distinct texts are categories, whatever these look like."""

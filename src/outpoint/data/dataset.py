@@ -1,4 +1,6 @@
-"""One validated table of data, the only form in which the rest of the package sees data.
+"""What the columns of a table of slices are: variables, their values before, and static ones.
+
+One validated table of data, the only form in which the rest of the package sees data.
 
 A :class:`Dataset` is a rectangle of finite numbers with a name and a kind for every column; a cell
 without a value holds NaN. A continuous column holds its values; a categorical column holds level
@@ -13,7 +15,7 @@ are a problem depends on the score, and the scores say so.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,9 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from outpoint.amounts import count_of
 from outpoint.arguments import COLUMN, NODE, ListOf, Made, takes
-from outpoint.data.binning import quantile_bins
 from outpoint.data.copies import find_copies
 from outpoint.data.interventions import (
     Interventions,
@@ -34,16 +34,44 @@ from outpoint.data.interventions import (
     parse_interventions,
     write_entries,
 )
-from outpoint.data.slices import Slices
-from outpoint.data.wording import enumerate_items, enumerate_names, suggest
+from outpoint.data.transforms import quantile_bins
 from outpoint.errors import DataError, OptionError
-from outpoint.kinds import Tested, checked, choice, list_of, whole
-from outpoint.naming import option
-from outpoint.notebook import as_html, first_of
-from outpoint.whole_numbers import is_whole
+from outpoint.kinds import Tested, checked, choice, is_whole, list_of, whole
+from outpoint.naming import count_of, enumerate_items, enumerate_names, option, suggest
+from outpoint.showing import as_html, first_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True)
+class Slices:
+    """How a table was made of a series.
+
+    Each row holds a time and the ``lags`` before it, ``x[-1]`` being x one time before. ``static``
+    columns do not change within a subject, or follow from their values before. Variables may depend
+    on others at the same time if they are ``contemporaneous``.
+    """
+
+    lags: int
+    static: tuple[str, ...] = ()
+    contemporaneous: bool = True
+
+    def variables(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The columns of the time itself."""
+        given = set(self.given(names))
+        return tuple(name for name in names if name not in given)
+
+    def given(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The columns that are causes only: lagged and static ones."""
+        earlier = {lagged_name(name, lag) for name in names for lag in range(1, self.lags + 1)}
+        return tuple(name for name in names if name in earlier or name in self.static)
+
+
+def lagged_name(name: str, lag: int) -> str:
+    """The name of the column that holds a variable ``lag`` times before."""
+    return f"{name}[-{lag}]" if lag else name
+
 
 Kind = Literal["continuous", "categorical"]
 Asked = Literal["continuous", "categorical", "ordinal"]

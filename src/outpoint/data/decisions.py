@@ -6,13 +6,11 @@ from typing import NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from outpoint.amounts import count_of
 from outpoint.data.columns import Column
 from outpoint.data.dataset import Kind
 from outpoint.data.problems import ColumnProblem, Missing, ProblemKind
-from outpoint.data.wording import enumerate_items, enumerate_names
 from outpoint.errors import DataError
-from outpoint.naming import option
+from outpoint.naming import count_of, enumerate_items, enumerate_names, option
 
 _WHY: dict[ProblemKind, tuple[str, str]] = {
     "identifier": ("differs in every row", "differ in every row"),

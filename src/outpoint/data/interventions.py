@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from outpoint.arrays import Booleans
-from outpoint.data.wording import enumerate_names, suggest
 from outpoint.errors import DataError, OptionError
 from outpoint.kinds import in_brief, list_of
+from outpoint.naming import enumerate_names, suggest
 
 Targets = tuple[str, ...]
 Interventions = tuple[Targets, ...]

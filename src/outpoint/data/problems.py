@@ -7,9 +7,8 @@ collected, so that one message names all columns in question and the option that
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, NoReturn
 
-from outpoint.data.wording import enumerate_items, enumerate_names
 from outpoint.errors import DataError
-from outpoint.naming import named, option
+from outpoint.naming import enumerate_items, enumerate_names, named, option
 
 ProblemKind = Literal[
     "text",

@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 from outpoint.data.dataset import Asked, Kind
 from outpoint.data.textfile import validate_separator
-from outpoint.data.wording import enumerate_names
 from outpoint.errors import OptionError
-from outpoint.naming import named
+from outpoint.naming import enumerate_names, named
 from outpoint.options import LOAD, Options, options_of
 
 ALL = "all"

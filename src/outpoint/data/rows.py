@@ -9,9 +9,8 @@ import numpy.typing as npt
 from outpoint.arrays import Floats
 from outpoint.data.columns import Column, Where
 from outpoint.data.dataset import Kind
-from outpoint.data.wording import enumerate_names
 from outpoint.errors import DataError
-from outpoint.naming import named
+from outpoint.naming import enumerate_names, named
 
 _COUNT_NAME = re.compile(r"(?i:freq|frequency|frequencies|count|counts|n|number|weight|weights|wt)")
 

@@ -13,19 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from outpoint.amounts import count_of
 from outpoint.arguments import COLUMN, COLUMNS, takes
 from outpoint.arrays import Floats, Integers
 from outpoint.data.columns import Column
-from outpoint.data.dataset import Dataset
+from outpoint.data.dataset import Dataset, Slices
 from outpoint.data.loading import load_rows
 from outpoint.data.reading import Names, Reading
-from outpoint.data.slices import Slices
 from outpoint.data.sources import Data
 from outpoint.data.stacking import leave_out_repeated, stack
 from outpoint.errors import DataError, OptionError
 from outpoint.kinds import TRUTH, whole
-from outpoint.naming import named
+from outpoint.naming import count_of, named
 
 
 @takes(time=COLUMN, subject=COLUMN, lags=whole(1, 10**4), static=COLUMNS, contemporaneous=TRUTH)

@@ -9,6 +9,7 @@ import numpy as np
 
 from outpoint.arguments import NAMES, takes
 from outpoint.arrays import Booleans, Floats
+from outpoint.data.dataset import lagged_name
 from outpoint.data.simulate import (
     GRAPH,
     MOST_ROWS,
@@ -19,7 +20,6 @@ from outpoint.data.simulate import (
     draw_weights,
     noise_of,
 )
-from outpoint.data.slices import lagged_name
 from outpoint.errors import OptionError
 from outpoint.graphs.random import Seed, make_generator
 from outpoint.kinds import whole

@@ -26,11 +26,10 @@ from outpoint.data.columns import (
     column_from_text,
     without_numbers,
 )
-from outpoint.data.dataset import Asked, Dataset, Kind
+from outpoint.data.dataset import Asked, Dataset, Kind, lagged_name
 from outpoint.data.interventions import Interventions
 from outpoint.data.problems import ColumnProblem
 from outpoint.data.reading import Reading
-from outpoint.data.slices import lagged_name
 from outpoint.data.textfile import read_table
 from outpoint.errors import DataError
 from outpoint.graphs.validation import default_names

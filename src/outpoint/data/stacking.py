@@ -9,15 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from outpoint.amounts import count_of
 from outpoint.arrays import Integers
-from outpoint.data.dataset import Dataset
+from outpoint.data.dataset import Dataset, Slices, lagged_name
 from outpoint.data.decisions import describe_aside
 from outpoint.data.problems import ColumnProblem
-from outpoint.data.slices import Slices, lagged_name
-from outpoint.data.wording import enumerate_names
 from outpoint.errors import DataError
-from outpoint.naming import named, option
+from outpoint.naming import count_of, enumerate_names, named, option
 
 
 def stack(table: Dataset, rows: Integers, last: Integers, slices: Slices) -> Dataset:

@@ -12,7 +12,7 @@ import numpy as np
 from outpoint.data.cells import is_compact_date, is_date, is_quantity
 from outpoint.data.columns import FEW_LEVELS, LARGEST_EXACT, Column
 from outpoint.data.problems import ColumnProblem
-from outpoint.data.wording import clip
+from outpoint.naming import clip
 
 ROWS_PER_LEVEL = 5
 """Many levels need at least this many rows each, on average, to be learned about."""

@@ -1,7 +1,13 @@
 """The exact posterior, for up to about 21 nodes, and the best DAG."""
 
 from outpoint.exact.best import find_best, find_optima
-from outpoint.exact.engine import ExactSolution, find_descents, log_sum_of_dags, solve
+from outpoint.exact.engine import (
+    DenseParentSets,
+    ExactSolution,
+    find_descents,
+    log_sum_of_dags,
+    solve,
+)
 from outpoint.exact.feasibility import (
     MAX_TOLD_NODES,
     describe_cost,
@@ -13,7 +19,6 @@ from outpoint.exact.feasibility import (
     require_feasible,
     require_in_time,
 )
-from outpoint.exact.sets import DenseParentSets
 
 __all__ = [
     "MAX_TOLD_NODES",

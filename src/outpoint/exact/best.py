@@ -5,8 +5,8 @@ import numpy as np
 from outpoint.arrays import Booleans, Floats
 from outpoint.kernels import kernel
 from outpoint.tables import ScoreTable
-from outpoint.tables.best import best_subset, tie_tolerance
-from outpoint.tables.bits import insert_bit, skip_bit
+from outpoint.tables.logspace import insert_bit, skip_bit
+from outpoint.tables.table import best_subset, tie_tolerance
 
 
 def find_best(table: ScoreTable) -> tuple[Booleans, float]:

@@ -23,22 +23,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outpoint.amounts import count_of
 from outpoint.arguments import takes
 from outpoint.arrays import Booleans
 from outpoint.graphs.formats import Edge, write_dot
 from outpoint.graphs.layers import compute_parent_masks, iterate_bits
-from outpoint.graphs.targets import Targets, find_separated
 from outpoint.graphs.validation import (
+    Targets,
     align_names,
     count_pair_differences,
+    find_separated,
     raise_if_cyclic,
     validate_adjacency,
     validate_names,
 )
 from outpoint.graphs.values import DAG, TARGETS
 from outpoint.kinds import Tested
-from outpoint.notebook import as_html, first_of
+from outpoint.naming import count_of
+from outpoint.showing import as_html, first_of
 
 if TYPE_CHECKING:
     from outpoint.graphs.dag import Dag

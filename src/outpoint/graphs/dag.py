@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from outpoint.amounts import count_of
 from outpoint.arguments import TEXT, takes
 from outpoint.arrays import Booleans
 from outpoint.errors import GraphError
@@ -25,9 +24,9 @@ from outpoint.graphs import dagitty, formats, model_strings
 from outpoint.graphs.cpdag import Cpdag
 from outpoint.graphs.layers import Layers, compute_parent_masks, peel_layers
 from outpoint.graphs.partition import LabelledPartition
-from outpoint.graphs.targets import Targets
 from outpoint.graphs.validation import (
     Node,
+    Targets,
     align_names,
     check_n_nodes,
     count_pair_differences,
@@ -44,7 +43,8 @@ from outpoint.graphs.validation import (
 )
 from outpoint.graphs.values import DAG, TARGETS
 from outpoint.kinds import choice, in_brief, list_of
-from outpoint.notebook import as_html, first_of
+from outpoint.naming import count_of
+from outpoint.showing import as_html, first_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from outpoint.errors import GraphError
-from outpoint.graphs.tokens import Token, TokenReader
+from outpoint.graphs.formats import Token, TokenReader
 from outpoint.graphs.validation import quote_name
 
 TYPES = ("dag", "digraph", "pdag")

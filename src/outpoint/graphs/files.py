@@ -6,7 +6,7 @@ row, then a row of 0 and 1 per parent, as in Benchpress; names of the rows may s
 a list of edges with columns ``parent,child``, ``from,to`` or ``source,target``. Spaces after a
 comma do not count unless they are quoted. A file that can be read as a matrix is one, even if its
 nodes are called ``from`` and ``to``: the same rows as edges would repeat themselves or close a
-cycle. Names in CSV files are protected from spreadsheets, see :mod:`outpoint.graphs.spreadsheets`.
+cycle. Names in CSV files are protected from spreadsheets, see :mod:`outpoint.graphs.formats`.
 
 DOT and GraphML can hold probabilities of edges too, and a matrix of them fits a CSV file.
 """
@@ -23,12 +23,11 @@ import numpy.typing as npt
 
 from outpoint.arguments import NAMES, PATH, takes
 from outpoint.errors import GraphError
+from outpoint.files import read_text, understood, write_text
 from outpoint.graphs import formats
 from outpoint.graphs.dag import Dag
-from outpoint.graphs.spreadsheets import protect_cell, restore_cell
+from outpoint.graphs.formats import protect_cell, restore_cell
 from outpoint.graphs.values import DAG
-from outpoint.reading import read_text, understood
-from outpoint.writing import write_text
 
 EDGE_HEADERS = (("parent", "child"), ("from", "to"), ("source", "target"))
 WEIGHTED: dict[str, Callable[..., str]] = {

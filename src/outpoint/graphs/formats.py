@@ -1,4 +1,13 @@
-r"""DOT and GraphML text, from and to plain names and edges.
+r"""What the readers of DOT and of dagitty have in common: tokens, taken one after the other.
+
+Names in tables that a spreadsheet may open.
+
+A cell that begins with ``=``, ``+``, ``-`` or ``@`` is a formula to a spreadsheet, and a formula
+can start programs. An apostrophe before the mark makes it text. Spreadsheets disagree about what
+ends a cell, so the same is done after every comma, semicolon, tab, line break and quote inside a
+name. Reading takes one apostrophe away at each such place: every name comes back as it was.
+
+DOT and GraphML text, from and to plain names and edges.
 
 Names are whatever a user calls a column: they may hold quotes, backslashes, line breaks or
 markup, and must come back unchanged. DOT is written with every name quoted, `"` as `\"` and a
@@ -14,10 +23,83 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import pairwise
+from typing import NamedTuple
 
 from outpoint.errors import GraphError, require
-from outpoint.graphs.tokens import Token, TokenReader
 from outpoint.graphs.validation import check_n_nodes, quote_name
+
+
+class Token(NamedTuple):
+    """A piece of text of one kind, and the line it is on."""
+
+    kind: str
+    text: str
+    line: int
+
+
+class TokenReader:
+    """The tokens of a text in some ``language``; names and edges in order of appearance."""
+
+    def __init__(self, language: str, tokens: Iterator[Token]) -> None:
+        self.language = language
+        self.tokens = tokens
+        self.token = next(tokens)
+        self.names: dict[str, None] = {}
+        self.edges: list[tuple[str, str]] = []
+
+    def error(self, what: str) -> GraphError:
+        """An error at the line of the token."""
+        return GraphError(f"line {self.token.line} of the {self.language} text: {what}")
+
+    def fail(self, expected: str) -> GraphError:
+        """An error for a token that should be something else."""
+        return self.error(f"expected {expected}, found {quote_name(self.token.text)}")
+
+    def take(self, *texts: str) -> bool:
+        """Step over the token when it is one of these marks or keywords."""
+        if self.token.kind in ("mark", "keyword") and self.token.text.lower() in texts:
+            self.token = next(self.tokens)
+            return True
+        return False
+
+    def read(self, expected: str, *kinds: str) -> str:
+        """The text of the token, which must be of one of these kinds."""
+        if self.token.kind not in kinds:
+            raise self.fail(expected)
+        text = self.token.text
+        self.token = next(self.tokens)
+        return text
+
+    def read_body(self) -> tuple[list[str], list[tuple[str, str]]]:
+        """Statements in braces, after which the text ends."""
+        if not self.take("{"):
+            raise self.fail("{")
+        while not self.take("}"):
+            self.read_statement()
+        if self.token.kind != "end":
+            raise self.fail("the end, as one text holds one graph")
+        return list(self.names), self.edges
+
+    def read_statement(self) -> None:
+        """One statement of the language."""
+        raise NotImplementedError
+
+
+_AT_START = r"""(?P<before>(?:\A|(?<=[,;\t\r\n"]))[^\S\t\r\n]*)"""
+_MARK = "[=+\\-@\uff1d\uff0b\uff0d\uff20]"
+_FORMULA = re.compile(f"{_AT_START}(?='*{_MARK})")
+_PROTECTED = re.compile(f"{_AT_START}'(?='*{_MARK})")
+
+
+def protect_cell(name: str) -> str:
+    """The name with an apostrophe wherever a spreadsheet would begin a formula."""
+    return _FORMULA.sub(r"\g<before>'", name)
+
+
+def restore_cell(cell: str) -> str:
+    """The name that :func:`protect_cell` was given."""
+    return _PROTECTED.sub(r"\g<before>", cell)
+
 
 Edge = tuple[str, str]
 NamedEdges = tuple[list[str], list[Edge]]

@@ -28,7 +28,7 @@ from outpoint.errors import GraphError
 from outpoint.graphs.cpdag import Cpdag
 from outpoint.graphs.dag import Dag
 from outpoint.graphs.layers import compute_parent_masks, iterate_bits
-from outpoint.graphs.targets import Targets
+from outpoint.graphs.validation import Targets
 from outpoint.graphs.values import TARGETS
 
 IsAdmissible = Callable[[int, Sequence[int]], bool]

@@ -25,9 +25,8 @@ import numpy as np
 from outpoint.arguments import NAMES, RANDOM, SHARE, takes
 from outpoint.arrays import Booleans, Integers
 from outpoint.errors import OptionError
-from outpoint.graphs.counting import layer_counts
+from outpoint.graphs.counting import layer_counts, layer_weights
 from outpoint.graphs.dag import Dag
-from outpoint.graphs.layer_weights import layer_weights
 from outpoint.graphs.validation import MOST_NODES, default_names, validate_names
 from outpoint.kinds import checked, choice, whole
 

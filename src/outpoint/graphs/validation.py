@@ -1,4 +1,13 @@
-"""What every graph value checks about its names and its adjacency matrix when it is made."""
+"""What every graph value checks about its names and its adjacency matrix when it is made.
+
+What interventions tell beyond observations: the pairs of nodes whose edge gets a direction.
+
+Setting the nodes of a target set from outside cuts all edges into them. Two DAGs stay equally good
+for observations and experiments if they are Markov equivalent and remain so after every cut
+(Hauser & Bühlmann, JMLR 2012, theorem 10): the same edges are cut in both, which makes a difference
+exactly where a target set holds one end of an edge and not the other. Such an edge has the same
+direction in the whole class.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +18,11 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
+from outpoint.arguments import NAMES
 from outpoint.arrays import Booleans
 from outpoint.errors import GraphError
 from outpoint.graphs.layers import find_cycle
-from outpoint.kinds import in_brief, list_of
-from outpoint.whole_numbers import is_whole
+from outpoint.kinds import in_brief, is_whole, list_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -170,3 +179,28 @@ def count_pair_differences(first: Booleans, second: Booleans) -> int:
     """The number of pairs of nodes that two graphs connect differently: the SHD."""
     differs = first != second
     return int(np.count_nonzero(np.triu(differs | differs.T)))
+
+
+Targets = Iterable[Iterable[str]]
+"""Sets of nodes, each set together in some of the data; none are needed for observations."""
+
+
+def find_separated(names: Sequence[str], targets: Targets) -> Booleans:
+    """[a, b]: whether a target set holds one of the two nodes and not the other."""
+    number = {name: v for v, name in enumerate(names)}
+    separated = np.zeros((len(names), len(names)), dtype=np.bool_)
+    for target in targets:
+        if isinstance(target, str):
+            shown = in_brief(target)
+            raise GraphError(f"a target set is a list of nodes, not the single text {shown}.")
+        is_set = np.zeros(len(names), dtype=np.bool_)
+        try:
+            members = NAMES.read(target)
+        except Exception:
+            raise GraphError(f"a target set is a list of nodes, not {in_brief(target)}.") from None
+        for name in members:
+            if name not in number:
+                raise GraphError(f"a target set holds {in_brief(name)}, which is not a node.")
+            is_set[number[name]] = True
+        separated |= is_set[:, None] != is_set[None, :]
+    return separated

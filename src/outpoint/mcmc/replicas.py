@@ -14,7 +14,7 @@ from outpoint.kernels import borrowed, inlined
 from outpoint.mcmc.metropolis import accepts
 from outpoint.mcmc.partition import PartitionState
 from outpoint.mcmc.sums import INSIDE
-from outpoint.tables.penalty import outside_penalty
+from outpoint.tables.outside import outside_penalty
 
 NOWHERE, GOING_UP, COMING_DOWN = 0, 1, 2
 

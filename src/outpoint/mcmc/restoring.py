@@ -18,8 +18,7 @@ from outpoint.mcmc.partition import PartitionState
 from outpoint.mcmc.replicas import COMING_DOWN, NOWHERE, Ladder, Replicas
 from outpoint.mcmc.sums import INSIDE, log_tau
 from outpoint.mcmc.trace import EDGE_ROWS, OUTSIDE_ROWS, KeptDags, Trace
-from outpoint.tables.cycles import are_acyclic
-from outpoint.tables.parent_sets import ParentSets
+from outpoint.tables.parent_sets import ParentSets, are_acyclic
 from outpoint.tables.view import TableView
 
 ROUNDING = 1e-6

@@ -6,14 +6,20 @@ proposed uniformly; the ratio of the neighbourhood sizes enters the acceptance. 
 move can be mixed in.
 
 Formulas: docs/math.md#structure-and-order-mcmc.
+
+Structure MCMC (paper section 3.1), alone or with the edge reversal move.
 """
 
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.kernels import borrowed, inlined, kernel
+from outpoint.errors import require
+from outpoint.kernels import borrowed, inlined, kernel, lend
+from outpoint.mcmc import mixes
+from outpoint.mcmc.chain import Chain
 from outpoint.mcmc.dag import (
     DagState,
     changed_code,
@@ -25,12 +31,18 @@ from outpoint.mcmc.dag import (
     make_dag,
     set_dag,
     set_parents,
+    total_score,
 )
 from outpoint.mcmc.edges import ListedEdges, list_edges, make_listed_edges
 from outpoint.mcmc.metropolis import log_uniform
+from outpoint.mcmc.mixes import Settings
 from outpoint.mcmc.moves import EDGE, REV
 from outpoint.mcmc.moves.rev import reverse_edge
+from outpoint.mcmc.restoring import check_codes
+from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.trace import add_edges_of_dag, record_dag, remember_best
+from outpoint.tables.parent_sets import Codes
+from outpoint.tables.view import TableView, most_parents
 
 
 class Neighbourhood(NamedTuple):
@@ -250,3 +262,59 @@ def _copy_neighbourhood(source, target):
             target.reach[node, word] = source.reach[node, word]
         target.additions[node] = source.additions[node]
         target.reversals[node] = source.reversals[node]
+
+
+class StructureChain(Chain):
+    """A chain on DAGs, with or without standard reversals and the REV move."""
+
+    def __init__(
+        self,
+        view: TableView,
+        settings: Settings,
+        start: Codes,
+        rng: np.random.Generator,
+        *,
+        rev: float = 0.0,
+    ) -> None:
+        super().__init__(view, settings, start, rng)
+        self._rev = rev
+        self._limits = (settings.max_parents, settings.edge_reversals)
+        self._state = make_structure_chain(len(view.candidates), most_parents(view))
+        self._lent_state = lend(self._state)
+        start_structure_chain(view, self._state, start, *self._limits)
+
+    def _state_arrays(self) -> dict[str, NDArray[Any]]:
+        return {"code": self._state.dag.code}
+
+    def _check_state(self) -> None:
+        codes = self._state.dag.code.copy()
+        check_codes(self._view, codes[None])
+        require(np.isfinite(total_score(self._view, codes)), "its DAG has no score")
+        start_structure_chain(self._view, self._state, codes, *self._limits)
+
+    def _run(self, first_step: int, n_steps: int, recording: bool) -> None:
+        run_structure_chain(
+            self._lent_view,
+            self._lent_state,
+            self._rev,
+            *self._limits,
+            self.thin,
+            self._edge_thin,
+            self._lent_trace,
+            first_step,
+            n_steps,
+            recording,
+            self._rng,
+        )
+
+
+STRUCTURE = Sampler(
+    name="structure",
+    summary="structure MCMC: one edge at a time",
+    start=StructureChain,
+)
+STRUCTURE_REV = Sampler(
+    name="structure+rev",
+    summary="structure MCMC with edge reversals",
+    start=partial(StructureChain, rev=mixes.REV_SHARE),
+)

@@ -9,8 +9,8 @@ import numpy as np
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.data import Dataset
-from outpoint.data.wording import enumerate_names
 from outpoint.errors import DataError, require
+from outpoint.naming import enumerate_names
 from outpoint.scores import FamilyScorer, LocalScore
 
 

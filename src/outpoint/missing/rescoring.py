@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.scores import FamilyScorer, SetScorer, StructurePrior
-from outpoint.scores.families import Members, subsets_of_size
+from outpoint.scores.base import Members, subsets_of_size
 from outpoint.tables import ScoreTable
 from outpoint.tables.outside import no_outside
 from outpoint.tables.parent_sets import count_candidates
-from outpoint.tables.rows import Rows
+from outpoint.tables.ranked import Rows
 
 
 class _Block(NamedTuple):

@@ -30,13 +30,13 @@ from typing import NamedTuple
 import numpy as np
 
 from outpoint.arrays import Booleans, Floats, Integers
-from outpoint.data.wording import enumerate_names
 from outpoint.errors import DataError
 from outpoint.models.gaussian_rows import GaussianNetworks, relative_error
 from outpoint.models.model import NetworkModel
 from outpoint.models.network import order_of
 from outpoint.models.regression import Regression
 from outpoint.models.tables import Table
+from outpoint.naming import enumerate_names
 
 MOST_COMPLETIONS = 4096
 """Completions of a row that are all looked at."""

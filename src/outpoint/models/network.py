@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from outpoint.arrays import Booleans, Floats
-from outpoint.data.wording import enumerate_names
 from outpoint.errors import OptionError
 from outpoint.models.coding import Coding
 from outpoint.models.regression import DrawnRegression
 from outpoint.models.tables import DrawnTable
+from outpoint.naming import enumerate_names
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.data import Dataset
-from outpoint.data.wording import enumerate_names
 from outpoint.errors import OptionError
 from outpoint.models.coding import Coding
 from outpoint.models.configurations import Configurations
 from outpoint.models.regression import Moments
+from outpoint.naming import enumerate_names
 
 States = NDArray[np.int64]
 """The numbers of observed states of categorical parents, ascending."""

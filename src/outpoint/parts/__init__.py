@@ -7,14 +7,15 @@ docs/math.md#exact-by-parts.
 """
 
 from outpoint.parts.beside import Beside, limit_beside, separate_parts
-from outpoint.parts.best import find_parts_optima
-from outpoint.parts.feasibility import (
+from outpoint.parts.solution import PartsSolution, find_parts_optima, solve_parts
+from outpoint.parts.split import (
+    Split,
     can_be_scored,
+    describe_parts,
+    find_split,
     limit_parents,
     require_scorable,
 )
-from outpoint.parts.solution import PartsSolution, solve_parts
-from outpoint.parts.split import Split, describe_parts, find_split
 
 __all__ = [
     "Beside",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from outpoint.arrays import Booleans, Floats, Integers
-from outpoint.exact.sets import QUICKLY_DRAWN
+from outpoint.exact.engine import QUICKLY_DRAWN
 from outpoint.graphs.blocks import add_ancestors
 from outpoint.parts.part import NEGLIGIBLE, Law, Part
 from outpoint.parts.split import find_paths

@@ -8,9 +8,8 @@ from outpoint.exact.feasibility import estimate_memory
 from outpoint.graphs import Dag
 from outpoint.model import MOST_TOGETHER, Model, Problem
 from outpoint.options import Options
-from outpoint.parts.feasibility import can_be_scored, limit_parents
 from outpoint.parts.folding import FoldedScorer
-from outpoint.parts.split import Split
+from outpoint.parts.split import Split, can_be_scored, limit_parents
 
 MOST_BESIDE = 20
 """Parts of at most so many variables are exact beside larger ones."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.scores import FamilyScorer, StructurePrior
-from outpoint.scores.families import Members, size_offsets, subsets_of_size
+from outpoint.scores.base import Members, size_offsets, subsets_of_size
 
 PER_TASK = 200_000
 """Families that are scored at a time."""

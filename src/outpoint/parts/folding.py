@@ -4,6 +4,10 @@ Of a node v of the sampled parts, A are the parents among them and B those in ex
 ``s_T(v, A) = log sum over B of exp s(v, A + B)``, where the limit on parents holds for A and B
 together. These are scores of families like any other, so that whatever samples or searches can do
 with a score, it can do with them. Formulas: docs/math.md#exact-by-parts.
+
+From DAGs on the sampled nodes back to all parents: those in exact parts are drawn, or the best.
+
+``P(Pa_v = A + B | A) = exp(s(v, A + B) - s_T(v, A))``. Formulas: docs/math.md#exact-by-parts.
 """
 
 from collections.abc import Iterator
@@ -15,7 +19,7 @@ from numpy.typing import NDArray
 from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.parts.families import PER_TASK
 from outpoint.scores import FamilyScorer, StructurePrior
-from outpoint.scores.families import Members, Scores, count_subsets, subsets_of_size
+from outpoint.scores.base import Members, Scores, count_subsets, subsets_of_size
 
 FEW_WITHIN = 4
 """Sets of fewer members are all scored; how many can be afforded is asked of larger ones."""
@@ -114,3 +118,53 @@ class FoldedScorer(FamilyScorer):
         second = np.tile(earlier, (len(within), 1))
         sets = np.sort(np.hstack([first, second]), axis=1).astype(np.int16)
         return self._scorer.families(node, sets) + self._prior.log_weights(node, sets)
+
+
+@dataclass(frozen=True, eq=False)
+class Unfolded:
+    """The parents of one node in some DAGs, drawn and best, with the scores of the families.
+
+    ``drawn`` and ``best`` are booleans (DAG, parent). ``probabilities`` (DAG, earlier node) are
+    those of the edges from the nodes ``earlier`` given the parents among the sampled nodes.
+    """
+
+    node: int
+    drawn: Booleans
+    scores: Floats
+    best: Booleans
+    best_scores: Floats
+    earlier: Integers
+    probabilities: Floats
+
+
+def unfold(
+    folded: FoldedScorer, child: int, dags: Booleans, n_nodes: int, rng: np.random.Generator
+) -> Unfolded:
+    """All parents of a node of the sampled parts in ``dags`` (DAG, parent, child) on them."""
+    columns, which = np.unique(dags[:, :, child], axis=0, return_inverse=True)
+    n_dags = len(dags)
+    drawn, best = (np.zeros((n_dags, n_nodes), dtype=np.bool_) for _ in range(2))
+    scores, best_scores = np.zeros(n_dags), np.zeros(n_dags)
+    uniform = rng.random(n_dags)
+    earlier, shares = np.zeros(0, dtype=np.intp), []
+    for number, column in enumerate(columns):
+        rows = np.flatnonzero(which.reshape(-1) == number)
+        sets = folded.expand(child, np.flatnonzero(column))
+        earlier, probabilities = sets.earlier, sets.probabilities
+        sums = np.cumsum(probabilities)
+        chosen = np.searchsorted(sums[:-1], uniform[rows] * sums[-1], side="right")
+        top = int(sets.scores.argmax())
+        for out, own, places in ((drawn, scores, chosen), (best, best_scores, [top])):
+            out[np.ix_(rows, earlier)] = sets.members[places]
+            out[np.ix_(rows, folded.nodes[column])] = True
+            own[rows] = sets.scores[places]
+        shares.append(probabilities @ sets.members)
+    return Unfolded(
+        node=int(folded.nodes[child]),
+        drawn=drawn,
+        scores=scores,
+        best=best,
+        best_scores=best_scores,
+        earlier=earlier,
+        probabilities=np.array(shares)[which.reshape(-1)],
+    )

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Integers
 from outpoint.mcmc.trace import OUTSIDE_ROWS
-from outpoint.parts.folding import FoldedScorer
+from outpoint.parts.folding import FoldedScorer, unfold
 from outpoint.parts.likely_sets import LikelySets, Members
 from outpoint.parts.solution import PartsSolution
-from outpoint.parts.unfolding import unfold
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.partly import ExactParts, PartlyExactPosterior
 from outpoint.posterior.sampled import SampledPosterior

@@ -10,28 +10,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.amounts import count_of
 from outpoint.arrays import Floats
 from outpoint.data import Dataset
 from outpoint.errors import OptionError
 from outpoint.graphs import Dag
-from outpoint.kinds import in_brief
+from outpoint.kinds import in_brief, is_whole
 from outpoint.mcmc.trace import spread_edges
 from outpoint.missing import make_cells
 from outpoint.models import NetworkModel
+from outpoint.naming import count_of
 from outpoint.posterior.assessment import last_batches
 from outpoint.posterior.convergence import Assessment, assess
-from outpoint.posterior.draws import Draws, WeightedGraphs
+from outpoint.posterior.draws import Draws, WeightedGraphs, name_matrix
 from outpoint.posterior.estimates import Estimate
 from outpoint.posterior.features import Feature, FeatureFunction, Path
-from outpoint.posterior.frames import name_matrix
 from outpoint.posterior.info import RunInfo
 from outpoint.posterior.sampled import SampledPosterior
 from outpoint.runs import ChainRecord
 from outpoint.scores import LocalScore
 from outpoint.streams import named_seed
 from outpoint.tables.parent_sets import ParentSets
-from outpoint.whole_numbers import is_whole
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from outpoint.amounts import count_of, write_number
+from outpoint.naming import count_of, write_number
 from outpoint.posterior.posterior import Posterior
 
 SETTLED = 0.95

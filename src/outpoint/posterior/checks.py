@@ -18,8 +18,7 @@ from outpoint import scores
 from outpoint.errors import OutpointError, require
 from outpoint.graphs.validation import check_n_nodes, validate_names
 from outpoint.posterior.info import RunInfo
-from outpoint.tables.cycles import are_acyclic
-from outpoint.tables.parent_sets import ParentSets, check_lists, count_candidates
+from outpoint.tables.parent_sets import ParentSets, are_acyclic, check_lists, count_candidates
 
 MOST_TEXT = 10_000
 """Characters of a score with its settings."""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from outpoint.amounts import count_of
 from outpoint.arguments import takes
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError
@@ -21,9 +20,10 @@ from outpoint.graphs import Dag, EdgeCounts
 from outpoint.graphs.metrics import count_edges
 from outpoint.graphs.validation import align_names
 from outpoint.kinds import Tested
-from outpoint.notebook import as_html
+from outpoint.naming import count_of
 from outpoint.posterior.consensus import at_least
-from outpoint.posterior.frames import rank_pairs
+from outpoint.posterior.draws import rank_pairs
+from outpoint.showing import as_html
 
 if TYPE_CHECKING:
     import pandas as pd

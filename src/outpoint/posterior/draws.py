@@ -1,22 +1,70 @@
-"""Drawn DAGs and their weights, each distinct DAG once.
+"""Draws and what is tabulated from them.
+
+Arrays of numbers as tables with names: what every answer of a posterior is wrapped in.
+
+Drawn DAGs and their weights, each distinct DAG once.
 
 Draws repeat: a chain stays where it is, and a concentrated posterior has few DAGs to draw. All
 answers are therefore computed once per distinct DAG, in blocks of bounded size, and weighted. The
 DAGs themselves stay where the draws are; only the number of the first draw of each is kept, and a
 block of matrices is made when it is needed.
+
+Tables of graphs: the most probable DAGs and CPDAGs, and what is compelled in the CPDAGs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats, Integers
+from outpoint.graphs import Cpdag, Dag
+from outpoint.graphs.blocks import add_blankets, add_cpdags, compute_cpdags
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+
+def name_matrix(values: Floats, names: Sequence[str], rows: str, columns: str) -> pd.DataFrame:
+    """A copy of a matrix, with the variables' names along its ``rows`` and ``columns``."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        values.copy(),
+        index=pd.Index(list(names), name=rows),
+        columns=pd.Index(list(names), name=columns),
+    )
+
+
+def name_draws(values: Floats, name: str) -> xr.DataArray:
+    """A copy of numbers (chain, draw), with the chains' numbers."""
+    import xarray as xr
+
+    return xr.DataArray(
+        values.copy(),
+        dims=("chain", "draw"),
+        coords={"chain": np.arange(len(values))},
+        name=name,
+    )
+
+
+def rank_pairs(values: Floats) -> tuple[Integers, Integers]:
+    """Rows and columns of a square matrix without its diagonal, largest value first.
+
+    Values that differ by rounding errors only, as those of an edge and its reversal may, stay in
+    the order of the matrix, which is then the same on every machine.
+    """
+    rows, columns = np.nonzero(~np.eye(len(values), dtype=np.bool_))
+    ranked = np.argsort(-values[rows, columns].round(10), kind="stable")
+    return rows[ranked], columns[ranked]
+
 
 BLOCK_BYTES = 1 << 24
 """Size of the matrices that are in memory at a time."""
@@ -168,3 +216,71 @@ class WeightedGraphs:
         for part, dags in self.blocks():
             add(dags, np.ascontiguousarray(weights[part]), total)
         return total
+
+
+def average_cpdags(
+    graphs: WeightedGraphs, separated: Booleans | None = None
+) -> tuple[Floats, Floats]:
+    """[a, b]: the probabilities that the CPDAG has a -> b, and that it has a - b.
+
+    Here and below edges between nodes that target sets have ``separated`` have a direction.
+    """
+    n = graphs.draws.n_nodes
+    compelled, undirected = np.zeros((n, n)), np.zeros((n, n))
+    for part, dags in graphs.blocks():
+        cpdags = compute_cpdags(dags, separated)
+        add_cpdags(cpdags, graphs.sums[part], compelled, undirected)
+    total = graphs.sums.sum()
+    return np.clip(compelled / total, 0.0, 1.0), np.clip(undirected / total, 0.0, 1.0)
+
+
+def average_blankets(graphs: WeightedGraphs) -> Floats:
+    """[a, b]: the probability that a is in the Markov blanket of b (symmetric)."""
+    return graphs.mean_matrix(add_blankets)
+
+
+def tabulate_dags(
+    graphs: WeightedGraphs, names: Sequence[str], n: int, probability: Floats | None = None
+) -> pd.DataFrame:
+    """The ``n`` most probable DAGs; by their weights unless their probabilities are given."""
+    known: Floats = graphs.weights if probability is None else probability
+    top = np.lexsort((-graphs.log_scores, -known))[:n]
+    dags = [Dag.from_adjacency(matrix, names) for matrix in graphs.adjacencies(top)]
+    return _table(dags, known[top], graphs.log_scores[top])
+
+
+def tabulate_cpdags(
+    graphs: WeightedGraphs, names: Sequence[str], n: int, separated: Booleans | None = None
+) -> pd.DataFrame:
+    """The ``n`` most probable equivalence classes, each with its best member's score."""
+    which = classify(graphs, separated)
+    weights = np.zeros(which.max() + 1)
+    np.add.at(weights, which, graphs.sums)
+    weights /= graphs.sums.sum()
+    best = np.full(len(weights), -np.inf)
+    np.maximum.at(best, which, graphs.log_scores)
+    member = np.unique(which, return_index=True)[1]
+    top = np.lexsort((-best, -weights))[:n]
+    matrices = compute_cpdags(graphs.adjacencies(member[top]), separated)
+    cpdags = [Cpdag(tuple(names), matrix) for matrix in matrices]
+    return _table(cpdags, weights[top], best[top])
+
+
+def classify(graphs: WeightedGraphs, separated: Booleans | None = None) -> Integers:
+    """For each DAG the number of its equivalence class, in order of appearance."""
+    return number_matrices(compute_cpdags(dags, separated) for _, dags in graphs.blocks())
+
+
+def _table(
+    graphs: Sequence[Dag] | Sequence[Cpdag], probability: Floats, log_score: Floats
+) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "graph": pd.Series(list(graphs), dtype=object),
+            "probability": probability,
+            "cumulative": np.minimum(np.cumsum(probability), 1.0),
+            "log_score": log_score,
+        }
+    )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from outpoint.graphs.sorting import sort_nodes
+from outpoint.graphs.blocks import sort_nodes
 from outpoint.kernels import inlined, kernel
 
 

@@ -13,12 +13,11 @@ from outpoint.arrays import Booleans, Floats
 from outpoint.graphs import Dag
 from outpoint.parts import describe_parts
 from outpoint.posterior.asked import FEATURE, WEIGHTS
-from outpoint.posterior.draws import Draws, WeightedGraphs
+from outpoint.posterior.draws import Draws, WeightedGraphs, tabulate_dags
 from outpoint.posterior.estimates import Estimate
 from outpoint.posterior.features import Feature, FeatureFunction, ParentSet, Path, Root
 from outpoint.posterior.info import RunInfo, describe_limit
 from outpoint.posterior.posterior import Posterior
-from outpoint.posterior.summaries import tabulate_dags
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,8 @@ import numpy as np
 
 from outpoint.arrays import Booleans
 from outpoint.errors import OptionError
+from outpoint.files import write_text
 from outpoint.posterior.posterior import Posterior
-from outpoint.writing import write_text
 
 if TYPE_CHECKING:
     import xarray as xr

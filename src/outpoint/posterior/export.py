@@ -2,7 +2,7 @@
 
 The suffix of the file chooses the format, as for every graph (:mod:`outpoint.graphs.files`), and
 ``what`` the content. A DAG in DOT or GraphML has the probability of each of its edges beside it.
-Names in tables are protected from spreadsheets (:mod:`outpoint.graphs.spreadsheets`);
+Names in tables are protected from spreadsheets (:mod:`outpoint.graphs.formats`);
 :func:`read_edges` gives them back.
 """
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from outpoint.arguments import PATH, takes
 from outpoint.errors import DataError, OptionError, require
+from outpoint.files import read_text, understood, write_text
 from outpoint.graphs.files import (
     FORMATS,
     SUFFIXES,
@@ -26,9 +27,7 @@ from outpoint.graphs.files import (
     format_dag,
     format_probabilities,
 )
-from outpoint.graphs.spreadsheets import protect_cell, restore_cell
-from outpoint.reading import read_text, understood
-from outpoint.writing import write_text
+from outpoint.graphs.formats import protect_cell, restore_cell
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from outpoint import __version__
-from outpoint.amounts import count_of
+from outpoint.naming import count_of
 from outpoint.options import SAMPLING_ROLES, Options, Role
 
 LIBRARIES = ("numba", "numpy")

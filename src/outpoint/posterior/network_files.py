@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import require
+from outpoint.files import Field
 from outpoint.models.coding import Coding
 from outpoint.models.model import NetworkModel, Prior
 from outpoint.models.regression import Moments, NormalPrior
 from outpoint.models.statistics import ColumnMoments, Family, FamilyStatistics
 from outpoint.posterior.checks import parse
 from outpoint.posterior.sealed import Content
-from outpoint.stored import Field
 
 MOST_NUMBERS = 20_000_000
 """Numbers of families that are stored; a file that would have more has no model."""

@@ -16,14 +16,14 @@ import pandas as pd
 
 from outpoint.arrays import Floats
 from outpoint.data import Dataset, bundled
-from outpoint.data.binning import distinct_labels
 from outpoint.data.columns import Column, as_categorical, as_continuous
 from outpoint.data.problems import ColumnProblem
 from outpoint.data.reading import Reading
 from outpoint.data.sources import Source, source_of_dataset, source_of_file, source_of_memory
-from outpoint.data.wording import enumerate_names
+from outpoint.data.transforms import distinct_labels
 from outpoint.errors import DataError
 from outpoint.models import Coding
+from outpoint.naming import enumerate_names
 from outpoint.options import LOAD, Options
 
 AS_BEFORE = ("separator", "decimal", "na")

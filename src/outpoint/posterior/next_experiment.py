@@ -2,7 +2,7 @@
 
 Observations, however many, leave all DAGs of an equivalence class. An experiment that sets v tells
 the direction of every edge at v, and nothing else that the class does not imply (see
-:mod:`outpoint.graphs.targets`): within a class, what it shows is the set of v's children. With C
+:mod:`outpoint.graphs.validation`): within a class, what it shows is the set of v's children. With C
 the class of G and C_v the class together with that set, the entropy of G that is left to
 experiments is H(G | C), and H(G | C_v) is expected to be left after the one on v; in place of the
 entropy of the whole G, that of a feature, or the variance of an effect.

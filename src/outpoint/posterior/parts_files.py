@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import require
-from outpoint.exact.sets import StoredDraws
+from outpoint.exact.engine import StoredDraws
 from outpoint.parts.likely_sets import LikelySet, LikelySets, Members
 from outpoint.parts.part import everyone_else
 from outpoint.parts.solution import PartsSolution
 from outpoint.posterior import checks
-from outpoint.posterior.fields import PARTLY_FIELDS, PARTS_FIELDS
 from outpoint.posterior.partly import ExactParts
-from outpoint.posterior.sealed import Content
+from outpoint.posterior.sealed import PARTLY_FIELDS, PARTS_FIELDS, Content
 
 
 @dataclass(frozen=True)

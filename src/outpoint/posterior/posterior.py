@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,55 +13,47 @@ from numpy.typing import NDArray
 
 from outpoint.arguments import (
     COUNT,
-    DRAWS,
     EDGE_LIST,
     NODE,
     PATH,
-    PROBABILITY,
     SHARE,
     TEXT,
-    VALUE,
-    VARIABLE,
     takes,
 )
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError
 from outpoint.graphs import Cpdag, Dag
-from outpoint.graphs.targets import find_separated
+from outpoint.graphs.validation import find_separated
 from outpoint.graphs.values import DAG
-from outpoint.kinds import SEED, Whole, choice, whole
-from outpoint.notebook import as_html
+from outpoint.kinds import Whole, choice
 from outpoint.posterior.admissible import Admissible, IsScored
 from outpoint.posterior.asked import (
-    CAUSE,
     DATASET,
     FEATURE,
     PAIR,
-    QUANTILES,
-    ROWS,
-    SETTING,
     THRESHOLD,
-    TWO_VALUES,
-    UNITS,
     WEIGHTS,
 )
 from outpoint.posterior.comparison import On, TruthComparison, compare_with_truth, roc_curve
 from outpoint.posterior.consensus import build_consensus_cpdag, build_consensus_dag
-from outpoint.posterior.draws import Draws, WeightedGraphs
+from outpoint.posterior.draws import (
+    Draws,
+    WeightedGraphs,
+    average_blankets,
+    average_cpdags,
+    name_draws,
+    name_matrix,
+    rank_pairs,
+    tabulate_cpdags,
+    tabulate_dags,
+)
 from outpoint.posterior.estimates import Estimate, estimate_mean, evaluate
 from outpoint.posterior.export import CONTENTS
 from outpoint.posterior.feature_parser import parse_feature
 from outpoint.posterior.features import Adjacent, Edge, Feature, FeatureFunction, Not
-from outpoint.posterior.frames import name_draws, name_matrix, rank_pairs
 from outpoint.posterior.info import RunInfo
-from outpoint.posterior.series import SeriesAnswers
-from outpoint.posterior.summaries import (
-    average_blankets,
-    average_cpdags,
-    tabulate_cpdags,
-    tabulate_dags,
-)
-from outpoint.streams import named_seed
+from outpoint.posterior.model_answers import ModelAnswers
+from outpoint.showing import as_html
 
 if TYPE_CHECKING:
     import os
@@ -70,32 +62,24 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from outpoint.data import Dataset
-    from outpoint.models import Averaged, NetworkModel
-    from outpoint.models.unrolling import Lags
-    from outpoint.posterior.effects import CausalEffects, GaussianModel
-    from outpoint.posterior.new_rows import RowReader
     from outpoint.posterior.reweighting import By, WeightedPosterior
-    from outpoint.posterior.what_if import Component, Effect
 
 N_EDGES_IN_NOTEBOOK = 10
 
 
-class Posterior(SeriesAnswers):
+class Posterior(ModelAnswers):
     """The posterior over DAGs.
 
     Tables are indexed [parent, child] by column names. ``info`` tells the origin of the result;
-    ``candidates[v]`` are the nodes among which the parents of v were chosen, ``model`` what the
-    data say about the parameters of Gaussian DAGs, ``network_model`` about those of any DAG, if
-    the score has such; ``is_complete`` is false if a run was interrupted. ``is_scored`` tells which
-    families have a finite score; None if that was not kept.
+    ``candidates[v]`` are the nodes among which the parents of v were chosen; ``is_complete`` is
+    false if a run was interrupted. ``is_scored`` tells which families have a finite score; None if
+    that was not kept.
     ``log_prior_sum`` is the log of the prior weights of all DAGs that have a score, added up.
     """
 
     info: RunInfo
     names: tuple[str, ...]
     candidates: NDArray[np.int32]
-    model: GaussianModel | None = None
-    network_model: NetworkModel | None = None
     is_complete: bool = True
     is_scored: IsScored | None = None
     log_prior_sum: float | None = None
@@ -119,11 +103,6 @@ class Posterior(SeriesAnswers):
     def ancestor_probabilities(self) -> pd.DataFrame:
         """Posterior probability that the row variable is an ancestor of the column variable."""
         return name_matrix(self._ancestors(), self.names, "ancestor", "descendant")
-
-    @property
-    @abstractmethod
-    def map_dag(self) -> Dag:
-        """The most probable DAG (one of the best, if several share the best score)."""
 
     @property
     @abstractmethod
@@ -511,199 +490,6 @@ class Posterior(SeriesAnswers):
         if isinstance(node, int) and 0 <= node < len(self.names):
             return node
         raise OptionError(f"{node!r} is not one of the variables.")
-
-    @takes(n_draws=DRAWS, seed=SEED, level=PROBABILITY, units=UNITS)
-    def causal_effects(
-        self,
-        *,
-        n_draws: int | None = None,
-        seed: int | None = None,
-        level: float = 0.95,
-        units: str = "original",
-    ) -> CausalEffects:
-        """Posterior of the total effect of variables on each other.
-
-        A continuous variable is raised by one unit, a categorical one set from its first to its
-        last level; what changes is the mean of a continuous variable, or the probability of a
-        categorical one's last level. :meth:`effect` takes other values. Of a time series with
-        categorical variables, those between continuous ones are known by the score blocks alone.
-
-        Averaged over DAGs and parameters: ``n_draws`` DAGs (2,000 by default; 1,000 of an exact
-        posterior of more than 15 variables), each with newly drawn parameters. ``level`` is
-        that of the intervals in the table; ``units`` are ``"original"`` or ``"sd"``.
-        """
-        from outpoint.posterior import effects
-
-        n_draws = self._n_effect_draws if n_draws is None else n_draws
-        rng = np.random.default_rng(named_seed(self.info.seed, "effects") if seed is None else seed)
-        found = self._components()
-        if self.model is None and found is None:
-            raise OptionError(effects.NEEDS_GAUSSIAN)
-        if found is not None and (self.model is None or effects.has_levels(found[0][0])):
-            from outpoint.posterior.all_effects import sample_all_effects
-
-            return sample_all_effects(found, n_draws, rng, units=units, level=level)
-        assert self.model is not None
-        dags = self._some_dags(n_draws)
-        return effects.sample_effects(dags, self.model, rng, level=level, units=units)
-
-    def _components(self) -> list[Component] | None:
-        """Models of the parameters, each with the DAGs that go with it; None if there are none.
-
-        There are several where the data are not known completely, and all weigh the same.
-        """
-        return None if self.network_model is None else [(self.network_model, self._graphs())]
-
-    @takes(
-        cause=CAUSE,
-        effect=VARIABLE,
-        levels=TWO_VALUES,
-        level=VALUE,
-        n_draws=DRAWS,
-        seed=SEED,
-        interval_level=PROBABILITY,
-    )
-    def effect(
-        self,
-        cause: str | Mapping[str, Sequence[Any]],
-        effect: str,
-        levels: Sequence[Any] | None = None,
-        level: Any = None,
-        *,
-        n_draws: int | None = None,
-        seed: int | None = None,
-        interval_level: float = 0.95,
-    ) -> Effect:
-        """Posterior of what setting a variable from outside does to another, for any kind of data.
-
-        The effect is the difference of p(y | do(x)) between two ``levels`` of the cause, by default
-        one unit more of a number, and the first and the last level of a categorical variable: in
-        the mean of a continuous effect, in the probability of a categorical one's ``level`` (its
-        last). Several causes are set together by ``{"a": (0, 1), "b": ("no", "yes")}``. Averaged
-        over DAGs, ``n_draws`` of them (1,000 by default), and parameters, drawn for each.
-        """
-        from outpoint.posterior import what_if
-
-        found = self._components()
-        if found is None:
-            raise OptionError(what_if.NEEDS_MODEL)
-        n_draws = what_if.WHAT_IF_DRAWS if n_draws is None else n_draws
-        asked = what_if.make_contrast(found[0][0], cause, effect, levels, level)
-        rng = np.random.default_rng(named_seed(self.info.seed, "effect") if seed is None else seed)
-        return what_if.sample_effect(found, self._graphs(), asked, n_draws, rng, interval_level)
-
-    def _unrolled(
-        self, lags: Lags, steps: int, n_draws: int | None, seed: int | None
-    ) -> Floats | None:
-        model = self.network_model
-        if model is None or all(model.coding.levels[v] is None for v in lags.variables):
-            return None
-        from outpoint.posterior.all_effects import sample_responses
-        from outpoint.posterior.what_if import WHAT_IF_DRAWS
-
-        n_draws = WHAT_IF_DRAWS if n_draws is None else n_draws
-        rng = np.random.default_rng(named_seed(self.info.seed, "effects") if seed is None else seed)
-        return sample_responses(self._graphs(), model, lags, steps, n_draws, rng)
-
-    @property
-    def _n_effect_draws(self) -> int:
-        """Draws of DAGs behind effects, unless asked for more."""
-        from outpoint.posterior.effects import EFFECT_DRAWS
-
-        return EFFECT_DRAWS
-
-    def _some_dags(self, n_draws: int) -> Iterator[Booleans]:
-        """At most ``n_draws`` of the draws, evenly spread, in blocks."""
-        from outpoint.posterior.effects import spread_evenly
-
-        draws = self._graph_draws()
-        for _, dags in draws.blocks(spread_evenly(draws.log_scores.size, n_draws)):
-            yield dags
-
-    @takes(dag=DAG)
-    def parameters(self, dag: Dag | None = None) -> dict[str, pd.DataFrame]:
-        """What the data say about the parameters of a DAG, the most probable one by default.
-
-        One table for each variable. Of a categorical one it is the conditional probability table:
-        posterior means, one row for each joint level of the parents. Of a continuous one it has the
-        coefficients of the regression on the parents, with the intercept, in the units of the data:
-        mean, sd and 95 % interval, and the standard deviation of the noise; with the score
-        conditional-gaussian for each joint level of the categorical parents, with the score blocks
-        those of the contrasts of levels.
-        """
-        from outpoint.posterior.parameters import tabulate_parameters
-        from outpoint.posterior.prediction import require_model
-
-        model = require_model(self.network_model)
-        return tabulate_parameters(model, self.map_dag if dag is None else dag)
-
-    @takes(new=ROWS, target=VARIABLE, quantiles=QUANTILES)
-    def predict(
-        self, new: Any, target: str, *, quantiles: Sequence[float] = (0.025, 0.25, 0.5, 0.75, 0.975)
-    ) -> pd.DataFrame:
-        """What ``target`` will be in new rows, averaged over structures and parameters.
-
-        ``new`` is a table or a file with any of the variables; blank cells and absent columns are
-        unknown, the target's own are not looked at. A continuous target gets columns mean, sd and
-        quantiles (``q2.5``, ...), a categorical one the probability of each level.
-        """
-        from outpoint.posterior.prediction import check_question, predict
-
-        coding = self._averaged.model.coding
-        check_question(coding, target, quantiles)
-        return predict(self._averaged, self._reader.read(new), target, quantiles)
-
-    @takes(new=ROWS)
-    def log_predictive(self, new: Any) -> pd.Series[float]:
-        """Log predictive density of the known cells of every new row, in the units of the data.
-
-        Densities are averaged over structures, not their logs. ``attrs["mcse"]`` are the Monte
-        Carlo standard errors of rows whose unknown cells had to be sampled, 0 of others. With the
-        score blocks it is the density of the columns that code levels.
-        """
-        from outpoint.posterior.prediction import log_predictive
-
-        return log_predictive(self._averaged, self._reader.read(new))
-
-    @property
-    def _reader(self) -> RowReader:
-        """Reads new rows as the data were."""
-        from outpoint.posterior.new_rows import RowReader
-
-        return RowReader(self._averaged.model.coding, self.info.reading or {})
-
-    @takes(n=whole(0, 10**7), do=SETTING, seed=SEED)
-    def sample(
-        self, n: int, *, do: Mapping[str, Any] | None = None, seed: int | None = None
-    ) -> pd.DataFrame:
-        """``n`` simulated rows from the averaged model, each with a DAG and parameters of its own.
-
-        ``do`` sets variables from outside: a number or a level, or one for each row.
-        """
-        from outpoint.posterior.prediction import sample
-
-        rng = np.random.default_rng(named_seed(self.info.seed, "rows") if seed is None else seed)
-        return sample(self._averaged, n, do, rng)
-
-    @takes(n_tables=COUNT, n_rows=COUNT, seed=SEED)
-    def replicate(self, n_tables: int, n_rows: int, *, seed: int | None = None) -> Floats:
-        """Simulated tables (table, row, variable), each with one DAG and one set of parameters.
-
-        Categorical variables are level codes. They are what data of this size could have been, to
-        compare the data with.
-        """
-        from outpoint.posterior.prediction import replicate
-
-        rng = np.random.default_rng(named_seed(self.info.seed, "tables") if seed is None else seed)
-        return replicate(self._averaged, n_tables, n_rows, rng)
-
-    @cached_property
-    def _averaged(self) -> Averaged:
-        """The model averaged over the drawn DAGs."""
-        from outpoint.posterior.prediction import average
-
-        seed = named_seed(self.info.seed, "prediction")
-        return average(self._components(), seed)
 
     def to_arviz(self) -> xr.DataTree:
         """The draws as ArviZ takes them: groups ``posterior`` and ``sample_stats``."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from outpoint.arrays import Floats
-from outpoint.data.wording import enumerate_names, suggest
 from outpoint.errors import OptionError
 from outpoint.models import (
     NEEDS_MODEL,
@@ -20,6 +19,7 @@ from outpoint.models import (
 )
 from outpoint.models.averaging import Predicted
 from outpoint.models.network import Setting, to_frame
+from outpoint.naming import enumerate_names, suggest
 from outpoint.posterior.draws import WeightedGraphs
 from outpoint.posterior.effects import spread_evenly
 from outpoint.posterior.new_rows import NewRows

@@ -27,9 +27,8 @@ from outpoint.graphs.blocks import add_ancestors, add_matrices
 from outpoint.graphs.extensions import log_linear_extensions
 from outpoint.posterior.convergence import RUN_LONGER
 from outpoint.posterior.diagnostics import Limits, with_rare_events
-from outpoint.posterior.draws import WeightedGraphs
+from outpoint.posterior.draws import WeightedGraphs, name_draws
 from outpoint.posterior.estimates import edge_errors, effective_draws
-from outpoint.posterior.frames import name_draws
 from outpoint.posterior.posterior import Posterior
 from outpoint.posterior.sampled import SampledPosterior
 

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from outpoint.arguments import NODE, SHARE, takes
 from outpoint.arrays import Booleans, Floats, Integers
-from outpoint.data.wording import enumerate_items
 from outpoint.exact import MAX_TOLD_NODES, describe_cost
 from outpoint.graphs import Dag
 from outpoint.graphs.blocks import add_ancestors
 from outpoint.mcmc.trace import spread_edges
-from outpoint.naming import named, option
+from outpoint.naming import enumerate_items, named, option
 from outpoint.posterior.assessment import assess_records, last_batches, outside_pairs
 from outpoint.posterior.convergence import Assessment
 from outpoint.posterior.diagnostics import MIN_BATCHES, Status, with_rare_events

@@ -18,7 +18,7 @@ import numpy as np
 
 from outpoint.arguments import DRAWS, PROBABILITY, takes
 from outpoint.arrays import Floats
-from outpoint.data.slices import lagged_name
+from outpoint.data.dataset import lagged_name
 from outpoint.errors import OptionError
 from outpoint.kinds import SEED, whole
 from outpoint.posterior.info import RunInfo

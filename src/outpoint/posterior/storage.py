@@ -23,8 +23,9 @@ from outpoint.arguments import PATH, takes
 from outpoint.arrays import Booleans, Floats
 from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError, require
+from outpoint.exact.engine import DenseParentSets, StoredDraws
 from outpoint.exact.feasibility import MAX_NODES
-from outpoint.exact.sets import DenseParentSets, StoredDraws
+from outpoint.files import replaced
 from outpoint.mcmc import SAMPLERS
 from outpoint.mcmc.restoring import check_tries
 from outpoint.parts import PartsSolution
@@ -33,7 +34,19 @@ from outpoint.posterior.augmented import METHODS, AugmentedPosterior, Holes
 from outpoint.posterior.checks import ROUNDING
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.exact import ExactPosterior
-from outpoint.posterior.fields import (
+from outpoint.posterior.info import RunInfo
+from outpoint.posterior.network_files import network_arrays, read_network
+from outpoint.posterior.partly import PartlyExactPosterior
+from outpoint.posterior.parts_files import (
+    StoredParts,
+    exact_arrays,
+    parts_arrays,
+    read_exact,
+    read_parts,
+)
+from outpoint.posterior.posterior import Posterior
+from outpoint.posterior.sampled import SampledPosterior
+from outpoint.posterior.sealed import (
     CANDIDATES,
     CODES,
     HOLES_FIELDS,
@@ -47,24 +60,13 @@ from outpoint.posterior.fields import (
     RECORD_SCALARS,
     SINCE_BATCHES,
     SOLUTION_FIELDS,
+    Content,
+    opened,
+    write_sealed,
 )
-from outpoint.posterior.info import RunInfo
-from outpoint.posterior.network_files import network_arrays, read_network
-from outpoint.posterior.partly import PartlyExactPosterior
-from outpoint.posterior.parts_files import (
-    StoredParts,
-    exact_arrays,
-    parts_arrays,
-    read_exact,
-    read_parts,
-)
-from outpoint.posterior.posterior import Posterior
-from outpoint.posterior.sampled import SampledPosterior
-from outpoint.posterior.sealed import Content, opened, write_sealed
 from outpoint.runs import ChainRecord, RunDirectory
 from outpoint.scores import score_from_text
 from outpoint.tables.parent_sets import ParentSets, check_lists
-from outpoint.writing import replaced
 
 FORMAT = 6
 READABLE = (5, FORMAT)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from outpoint.amounts import count_of
-from outpoint.data.wording import enumerate_items
+from outpoint.naming import count_of, enumerate_items
 from outpoint.posterior import Posterior, SampledPosterior
 from outpoint.posterior.augmented import AugmentedPosterior
 from outpoint.posterior.info import describe_interventions, describe_knowledge, describe_score

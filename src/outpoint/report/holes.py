@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from outpoint.amounts import count_of
+from outpoint.naming import count_of
 from outpoint.posterior import Posterior
 from outpoint.posterior.augmented import AugmentedPosterior
 

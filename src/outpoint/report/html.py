@@ -14,11 +14,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from outpoint.amounts import write_number
 from outpoint.errors import OptionError
+from outpoint.files import replaced
+from outpoint.naming import write_number
 from outpoint.posterior import Posterior
 from outpoint.posterior.certainty import describe_best, judge_certainty
-from outpoint.posterior.run_again import run_again
+from outpoint.posterior.files import run_again
 from outpoint.report.answers import list_dags, list_effects, list_experiments
 from outpoint.report.checking import check_columns
 from outpoint.report.facts import (
@@ -35,9 +36,7 @@ from outpoint.report.facts import (
 )
 from outpoint.report.figures import draw_convergence, draw_heatmap, draw_series, draw_traces
 from outpoint.report.holes import describe_missing
-from outpoint.report.payload import build_payload, to_json
-from outpoint.report.scenes import USUAL_THRESHOLD
-from outpoint.writing import replaced
+from outpoint.report.payload import USUAL_THRESHOLD, build_payload, to_json
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.errors import CheckpointError
+from outpoint.files import digest_of, read_content, unpacking
 from outpoint.naming import option
 from outpoint.signals import deferred_signals
-from outpoint.stored import digest_of, read_content, unpacking
 
 FORMAT = b"outpoint checkpoint 1\n"
 HEADER = "header"

@@ -32,8 +32,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from outpoint.errors import CheckpointError, OptionError
+from outpoint.files import absolute
 from outpoint.naming import named, option
-from outpoint.writing import absolute
 
 POSTERIOR, EDGES, BEST_DAG = "posterior.nc", "edges.csv", "map.dot"
 REPORT, SUMMARY = "report.html", "summary.json"

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.errors import CheckpointError
+from outpoint.files import Field, checked_arrays
 from outpoint.naming import named
 from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
 from outpoint.runs.directory import RunDirectory
-from outpoint.stored import Field, checked_arrays
 from outpoint.tables.parent_sets import check_lists
 
 SCORES, START, CANDIDATES, HOTTEST = "scores", "start", "candidates", "hottest"

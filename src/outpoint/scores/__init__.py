@@ -17,10 +17,9 @@ from outpoint.scores.conditional_gaussian import ConditionalGaussian
 from outpoint.scores.custom import CustomScore
 from outpoint.scores.edge_prior import GivenEdgePrior
 from outpoint.scores.gaussian import note_units
-from outpoint.scores.given import know_given, score_given
 from outpoint.scores.interventions import bind_score, refuse_unobserved
 from outpoint.scores.jkl import SUFFIX, JklScore, read_jkl
-from outpoint.scores.knowledge import Knowledge, resolve_knowledge
+from outpoint.scores.knowledge import Knowledge, know_given, resolve_knowledge, score_given
 from outpoint.scores.prior import STRUCTURE_PRIORS, StructurePrior, build_prior
 
 SCORES: dict[str, Any] = {

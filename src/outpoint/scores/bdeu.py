@@ -19,7 +19,7 @@ import numpy as np
 
 from outpoint.data import Dataset
 from outpoint.kernels import kernel
-from outpoint.scores.base import FamilyScorer, SetScorer
+from outpoint.scores.base import FamilyScorer, Members, Scores, SetScorer
 from outpoint.scores.checks import (
     check_sample_size,
     refuse_degenerate,
@@ -27,7 +27,6 @@ from outpoint.scores.checks import (
     require_kind,
 )
 from outpoint.scores.contingency import Table, count_states, make_numbering, merge_rows
-from outpoint.scores.families import Members, Scores
 from outpoint.scores.interventions import score_observed
 
 MAX_LEVELS = 5000

@@ -30,9 +30,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from outpoint.data import Dataset
-from outpoint.scores.base import FamilyScorer
+from outpoint.scores.base import FamilyScorer, Scores
 from outpoint.scores.checks import refuse_degenerate, refuse_many_levels
-from outpoint.scores.families import Scores
 from outpoint.scores.gaussian import GaussianScorer, NormalWishart, scales_of
 from outpoint.scores.interventions import score_observed
 

@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from outpoint.amounts import count_of
 from outpoint.data import Dataset
 from outpoint.data.cells import parse_numbers
 from outpoint.data.dataset import Kind, describe_holes
-from outpoint.data.wording import enumerate_items, enumerate_names
 from outpoint.errors import DataError, OptionError
 from outpoint.kinds import in_brief
-from outpoint.naming import option
+from outpoint.naming import count_of, enumerate_items, enumerate_names, option
 
 
 def go_on() -> str:

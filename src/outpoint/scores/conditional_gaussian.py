@@ -25,10 +25,17 @@ from numpy.typing import NDArray
 from outpoint.data import Dataset
 from outpoint.errors import DataError
 from outpoint.kernels import kernel
-from outpoint.scores.base import FamilyScorer, Nodes, SetScorer
+from outpoint.scores.base import (
+    FamilyScorer,
+    Members,
+    Nodes,
+    Scores,
+    SetScorer,
+    size_offsets,
+    subsets_of_size,
+)
 from outpoint.scores.bdeu import MAX_LEVELS
 from outpoint.scores.checks import check_sample_size, refuse_degenerate, refuse_many_levels
-from outpoint.scores.families import Members, Scores, size_offsets, subsets_of_size
 from outpoint.scores.gaussian import NormalWishart, add_log_likelihoods, size_constants
 from outpoint.scores.interventions import score_observed
 

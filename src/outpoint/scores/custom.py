@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from outpoint.data import Dataset
 from outpoint.errors import OptionError
-from outpoint.scores.base import FamilyScorer
-from outpoint.scores.families import Scores
+from outpoint.scores.base import FamilyScorer, Scores
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.data.sources import Frame
-from outpoint.data.wording import enumerate_items
 from outpoint.errors import OptionError
 from outpoint.kinds import in_brief, list_of
+from outpoint.naming import enumerate_items
 
 Edge = tuple[str, str]
 Node = str | int

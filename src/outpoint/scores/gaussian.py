@@ -21,14 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.data import Dataset
-from outpoint.data.wording import enumerate_names
 from outpoint.errors import DataError, OptionError
 from outpoint.kernels import kernel
 from outpoint.kinds import in_brief
-from outpoint.naming import option
-from outpoint.scores.base import GaussianPosterior, SetScorer
+from outpoint.naming import enumerate_names, option
+from outpoint.scores.base import GaussianPosterior, Members, Scores, SetScorer
 from outpoint.scores.checks import is_positive_number
-from outpoint.scores.families import Members, Scores
 
 FAR = 10
 """A mean so many standard deviations from 0 is worth a note where units are raw."""

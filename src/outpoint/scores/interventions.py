@@ -7,7 +7,7 @@ have in common, and a node asks the one that has its rows. Everything that must 
 rows, such as units, levels and priors, is settled before: on all of them.
 
 A score that is the same for Markov equivalent DAGs remains so for those that have, after cutting
-the edges into each set of targets, the same skeleton and v-structures (``graphs.targets``): a
+the edges into each set of targets, the same skeleton and v-structures (``graphs.validation``): a
 covered edge may be turned if its ends were always set together, and then they share their rows.
 
 Formulas: docs/math.md#interventions.
@@ -20,12 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.data import Dataset
-from outpoint.data.wording import enumerate_names
 from outpoint.errors import DataError, OptionError
-from outpoint.naming import option
-from outpoint.scores.base import FamilyScorer, LocalScore, Nodes
+from outpoint.naming import enumerate_names, option
+from outpoint.scores.base import FamilyScorer, LocalScore, Nodes, Scores
 from outpoint.scores.checks import go_on, require_complete
-from outpoint.scores.families import Scores
 from outpoint.scores.prior import StructurePrior
 
 Rows = NDArray[np.bool_]

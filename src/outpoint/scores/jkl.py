@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from outpoint.arguments import PATH, TEXT, takes
 from outpoint.data import Dataset
 from outpoint.errors import DataError
+from outpoint.files import opened, read_lines, understood
 from outpoint.kinds import checked
-from outpoint.reading import opened, read_lines, understood
-from outpoint.scores.base import FamilyScorer
-from outpoint.scores.families import Scores, binomial_table, count_subsets, size_offsets
+from outpoint.scores.base import FamilyScorer, Scores, binomial_table, count_subsets, size_offsets
 
 SUFFIX = ".jkl"
 

@@ -17,9 +17,8 @@ from typing import Any
 
 from outpoint.data.textfile import find_separator
 from outpoint.errors import OptionError
-from outpoint.reading import read_text
+from outpoint.files import read_text, write_text
 from outpoint.scores.edge_prior import ARROW, in_words
-from outpoint.writing import write_text
 
 KINDS = ("required", "forbidden", "tier", "root", "edge_prior")
 HEADER = ("kind", "parent", "child", "value")

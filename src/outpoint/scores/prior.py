@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from outpoint.errors import OptionError
 from outpoint.kernels import kernel
 from outpoint.naming import named
+from outpoint.scores.base import Scores, size_offsets, subsets_of_size
 from outpoint.scores.edge_prior import Edge, EdgePrior, in_words
-from outpoint.scores.families import Scores, size_offsets, subsets_of_size
 from outpoint.scores.knowledge import Knowledge
 
 STRUCTURE_PRIORS = ("fair", "uniform")
@@ -53,7 +53,7 @@ class StructurePrior:
         return np.where(required[parents].sum(axis=1) == required.sum(), weights, -np.inf)
 
     def add_to(self, scores: Scores, max_parents: int) -> None:
-        """Add the log weights to the scores of every family (layout of ``scores.families``)."""
+        """Add the log weights to the scores of every family (layout of ``scores.base``)."""
         n = len(self.edge_log_weight)
         offsets = size_offsets(n - 1, max_parents)
         for size in range(max_parents + 1):

@@ -1,9 +1,8 @@
 """Searching for the best DAG: annealing over orders and partitions, and hill climbing."""
 
 from outpoint.search.annealing import default_steps
-from outpoint.search.bound import bound_miss_probability, count_orders
 from outpoint.search.hill_climb import PATIENCE, TABU, climb_hills
-from outpoint.search.stochastic import SPACES, search_dags
+from outpoint.search.stochastic import SPACES, bound_miss_probability, count_orders, search_dags
 
 __all__ = [
     "PATIENCE",

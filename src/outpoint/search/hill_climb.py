@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from outpoint.arrays import Booleans, Floats
+from outpoint.graphs.blocks import sort_nodes
 from outpoint.graphs.order import random_order
-from outpoint.graphs.sorting import sort_nodes
 from outpoint.kernels import kernel, run_chunked
 from outpoint.progress import FractionCallback, tell_fractions
 from outpoint.search.annealing import finite, is_better

@@ -22,8 +22,7 @@ from outpoint.search.annealing import (
     has_changed,
     is_better,
 )
-from outpoint.search.view import best_containing
-from outpoint.search.winners import best_inside
+from outpoint.search.winners import best_containing, best_inside
 
 ABSENT, EARLY, BESIDE, ALONE = 0, 1, 2, 3
 

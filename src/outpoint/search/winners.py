@@ -1,9 +1,15 @@
-"""The parent sets that can be in a best DAG: those that score better than all their subsets.
+"""What searches read of a score table.
+
+The parent sets that can be in a best DAG: those that score better than all their subsets.
 
 A set that scores no better than one of its own subsets is never needed: wherever it is allowed the
 subset is, too. What is left tells which nodes can matter to which others. Of the thousands of sets
 that leave a node's candidates a few dozen are usually left, so a search scans short lists for
 these, best first, next to one read of the table of maxima over the candidates.
+
+What a search over partitions reads of a score table: maxima in place of sums.
+
+From an order to its best DAG.
 """
 
 from typing import NamedTuple
@@ -11,9 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans
 from outpoint.kernels import inlined, kernel, run_chunked
 from outpoint.tables import ScoreTable
+from outpoint.tables.dense import containing_maxima
+from outpoint.tables.logspace import skip_bit
 from outpoint.tables.ranked import frozen, starts, starts_from
+from outpoint.tables.table import best_subset
 from outpoint.tables.view import candidate_bits, candidate_positions
 
 WORD = 64
@@ -249,3 +259,84 @@ def best_score(winners, child, inside, reached):
 def slot_bit(slot):
     """The bit of a slot in its word, which is word ``slot >> 6``."""
     return np.int64(1) << np.int64(slot & 63)
+
+
+class SearchView(NamedTuple):
+    """Read-only arrays; winning sets outside the candidates stand as in ``Winners``, best first.
+
+    ``bit[u, v]`` is u's bit in the masks of v, 0 if u is no candidate of v; ``position[v, u]`` is
+    its number, or -1. ``containing`` has, from ``containing_start[v]`` on, [i, W]: the best score
+    of a set with v's i-th candidate and otherwise within W (renumbered by ``skip_bit``).
+    """
+
+    bit: NDArray[np.int32]
+    position: NDArray[np.int16]
+    mask_start: NDArray[np.int64]
+    maxima: NDArray[np.float64]
+    containing_start: NDArray[np.int64]
+    containing: NDArray[np.float64]
+    start: NDArray[np.int64]
+    members: NDArray[np.int16]
+    score: NDArray[np.float64]
+
+
+def view_maxima(table: ScoreTable, winners: Winners) -> SearchView:
+    """Gather what a search over partitions needs."""
+    containing = containing_maxima(table.dense)
+    view = SearchView(
+        np.ascontiguousarray(candidate_bits(table.candidates).T),
+        candidate_positions(table.candidates),
+        table.maxima.start,
+        table.maxima.values,
+        containing.start,
+        containing.values,
+        winners.start,
+        winners.members,
+        winners.score,
+    )
+    return frozen(view)
+
+
+@inlined
+def best_containing(view, child, position, allowed):
+    """The best score of ``child`` with a candidate, and otherwise with those in ``allowed``."""
+    half = (view.mask_start[child + 1] - view.mask_start[child]) >> 1
+    return view.containing[
+        view.containing_start[child] + position * half + skip_bit(allowed, position)
+    ]
+
+
+def best_dag(
+    table: ScoreTable, winners: Winners, order: NDArray[np.integer]
+) -> tuple[Booleans, float]:
+    """The best DAG of an order (parents first) and its log score, -inf if there is none."""
+    n = table.n_nodes
+    adjacency = np.zeros((n, n), dtype=np.bool_)
+    before = np.zeros(n, dtype=np.bool_)
+    log_score = 0.0
+    for child in map(int, order):
+        parents, score = _best_parents(table, winners, child, before)
+        adjacency[parents, child] = True
+        before[child] = True
+        log_score += score
+    return adjacency, log_score
+
+
+def _best_parents(
+    table: ScoreTable, winners: Winners, child: int, before: Booleans
+) -> tuple[list[int], float]:
+    """The best parents among the nodes ``before`` (a boolean per node), and their score."""
+    candidates = table.candidates_of(child)
+    allowed = int(before[candidates] @ (1 << np.arange(len(candidates))))
+    best = float(table.maxima[child, allowed])
+    for i in range(winners.start[child], winners.start[child + 1]):
+        members = [int(u) for u in winners.members[i] if u >= 0]
+        if winners.score[i] <= best:
+            break
+        if before[members].all():
+            return members, float(winners.score[i])
+    if best == -np.inf:
+        return [], best
+    mask = best_subset(table, child, allowed)
+    chosen = [int(u) for i, u in enumerate(candidates) if mask >> i & 1]
+    return chosen, float(table.dense[child, mask])

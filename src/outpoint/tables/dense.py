@@ -11,17 +11,16 @@ from numpy.typing import NDArray
 
 from outpoint.kernels import kernel, run_chunked
 from outpoint.scores import FamilyScorer, StructurePrior
-from outpoint.scores.families import (
+from outpoint.scores.base import (
     Scores,
     binomial_table,
     family_rank,
     size_offsets,
     subsets_of_size,
 )
-from outpoint.tables.bits import insert_bit
-from outpoint.tables.logspace import max_over_subsets, sum_over_subsets
+from outpoint.tables.logspace import insert_bit, max_over_subsets, sum_over_subsets
 from outpoint.tables.parent_sets import count_candidates
-from outpoint.tables.rows import Rows
+from outpoint.tables.ranked import Rows
 
 
 def fill_dense(families: Scores, scored_parents: int, candidates: NDArray[np.int32]) -> Rows:

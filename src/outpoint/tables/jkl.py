@@ -11,7 +11,7 @@ from outpoint.errors import OptionError, TooLargeError
 from outpoint.naming import named
 from outpoint.options import OPTIONS
 from outpoint.scores import FamilyScorer, Score, bind_score, resolve_score
-from outpoint.scores.families import count_subsets, subsets_of_size
+from outpoint.scores.base import count_subsets, subsets_of_size
 from outpoint.tables.build import MAX_FAMILIES, check_max_parents
 
 OWN = ("score", "max_parents", "allow_degenerate")

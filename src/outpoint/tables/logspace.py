@@ -1,4 +1,8 @@
-"""Sums of log weights, and their subset transforms, without leaving log space.
+"""Bit masks of sets, and sums of log weights over them.
+
+Sets of nodes as bit masks.
+
+Sums of log weights, and their subset transforms, without leaving log space.
 
 The scores of one node spread over thousands of log units, so linear doubles underflow; each
 addition here keeps full relative precision whatever the spread. Formulas:
@@ -7,7 +11,32 @@ docs/math.md#sums-over-parent-sets.
 
 import numpy as np
 
-from outpoint.kernels import kernel
+from outpoint.kernels import inlined, kernel
+
+
+@kernel
+def skip_bit(mask, position):
+    """``mask`` renumbered without the bit at ``position``."""
+    low = mask & ((1 << position) - 1)
+    return low | ((mask >> (position + 1)) << position)
+
+
+@kernel
+def insert_bit(mask, position):
+    """Inverse of :func:`skip_bit`, the new bit being 0."""
+    low = mask & ((1 << position) - 1)
+    return low | ((mask >> position) << (position + 1))
+
+
+@inlined
+def count_bits(mask):
+    """Number of members of a small set."""
+    count = 0
+    while mask:
+        mask &= mask - 1
+        count += 1
+    return count
+
 
 EPSILON = 1e-11
 LOG_EPSILON = np.log(EPSILON)

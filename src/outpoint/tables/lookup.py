@@ -1,7 +1,7 @@
 """The score of any one family, compiled: for searches that change single edges.
 
 Subsets of the candidates are found by their mask; the other sets by their rank among all sets of
-at most so many nodes (see ``scores.families``), in a sorted list.
+at most so many nodes (see ``scores.base``), in a sorted list.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import kernel
-from outpoint.scores.families import binomial_table, family_rank, size_offsets
+from outpoint.scores.base import binomial_table, family_rank, size_offsets
 from outpoint.tables.table import ScoreTable
 from outpoint.tables.view import candidate_positions
 

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import inlined
-from outpoint.tables.bits import skip_bit
-from outpoint.tables.outside import OutsideSets, no_outside
+from outpoint.tables.logspace import skip_bit
+from outpoint.tables.outside import OutsideSets, no_outside, penalty_curves
 from outpoint.tables.parent_sets import count_candidates
-from outpoint.tables.penalty import penalty_curves
 from outpoint.tables.ranked import MaskLists, rank_containing, starts_from
 from outpoint.tables.table import ScoreTable
 
@@ -27,7 +26,7 @@ class TableView(NamedTuple):
     ``omega_start[v]``: :func:`inside_score` and its like read them.
     ``ranked`` lists the inside sets of v as row v, best first, ``containing`` those with its i-th
     candidate as row ``v * candidates.shape[1] + i``.
-    ``penalty`` is what outside sets lose in tempered replicas, see :mod:`outpoint.tables.penalty`.
+    ``penalty`` is what outside sets lose in tempered replicas, see :mod:`outpoint.tables.outside`.
     """
 
     candidates: NDArray[np.int32]

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import borrowed, inlined, jitable, kernel
-from outpoint.mcmc.moves.relocation import relocate
+from outpoint.mcmc.moves.node_move import relocate
 from outpoint.mcmc.moves.step import Step, once
 from outpoint.mcmc.partition import PartitionState, copy_layers, make_partition
 from outpoint.mcmc.sums import INSIDE, highest_layer, log_meeting

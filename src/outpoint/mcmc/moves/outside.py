@@ -2,7 +2,7 @@
 
 At each place a node has its inside sets together, with their sum, or one of the outside sets that
 fit there: those whose last member stands right before. To the power b each of these weighs
-exp(b s - penalty(b)), see :mod:`outpoint.tables.penalty`.
+exp(b s - penalty(b)), see :mod:`outpoint.tables.outside`.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from outpoint.mcmc.moves.node_gibbs import (
 from outpoint.mcmc.moves.step import Step, once
 from outpoint.mcmc.sums import INSIDE, highest_layer
 from outpoint.tables.logspace import LOG_EPSILON
-from outpoint.tables.penalty import outside_penalty
+from outpoint.tables.outside import outside_penalty
 from outpoint.tables.view import TableView
 
 LOOKS = 16

@@ -42,8 +42,7 @@ from outpoint.mcmc.sums import (
     sample_with,
 )
 from outpoint.mcmc.trace import remember_best
-from outpoint.tables.bits import count_bits
-from outpoint.tables.logspace import log_add
+from outpoint.tables.logspace import count_bits, log_add
 from outpoint.tables.view import TableView, inside_only, inside_sum
 
 HOT_BLOCK = 10

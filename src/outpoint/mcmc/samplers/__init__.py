@@ -14,12 +14,12 @@ from outpoint.kernels import kernel
 from outpoint.mcmc import mixes
 from outpoint.mcmc.chain import Chain
 from outpoint.mcmc.ladder import FIRST_REPLICAS
+from outpoint.mcmc.mixes import Settings
+from outpoint.mcmc.order_chain import ORDER, end_of_order_chain
 from outpoint.mcmc.samplers.base import Sampler
-from outpoint.mcmc.samplers.order import ORDER, end_of_order_chain
 from outpoint.mcmc.samplers.partition import PARTITION, PARTITION_REV
-from outpoint.mcmc.samplers.structure import STRUCTURE, STRUCTURE_REV
 from outpoint.mcmc.samplers.tempered import TEMPERED
-from outpoint.mcmc.settings import Settings
+from outpoint.mcmc.structure_chain import STRUCTURE, STRUCTURE_REV
 from outpoint.mcmc.sums import log_sum_any, sample_any
 from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView

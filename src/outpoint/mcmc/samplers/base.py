@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from outpoint.mcmc.chain import Chain
-from outpoint.mcmc.settings import Settings
+from outpoint.mcmc.mixes import Settings
 from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView
 

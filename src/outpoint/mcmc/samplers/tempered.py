@@ -26,12 +26,12 @@ from outpoint.mcmc.ladder import (
     space_powers,
     tuning_steps,
 )
+from outpoint.mcmc.mixes import Settings
 from outpoint.mcmc.moves import REV
 from outpoint.mcmc.partition_chain import Plan
 from outpoint.mcmc.replicas import Ladder, choose_replicas, make_ladder, set_state
 from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.samplers.partition import PartitionChain, partition_of
-from outpoint.mcmc.settings import Settings
 from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView, empty_scores
 

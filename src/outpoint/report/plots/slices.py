@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from outpoint.arrays import Floats
-from outpoint.data.slices import lagged_name
+from outpoint.data.dataset import lagged_name
 from outpoint.posterior import Posterior
 from outpoint.report.plots.style import BLUE, ORANGE, as_text, axes_for, shown
 

@@ -1,14 +1,25 @@
-"""Cutting a continuous column into levels.
+"""What stands for the values of a column that is not taken as it is: levels, or normal scores.
+
+Cutting a continuous column into levels.
 
 Cut points are observed values, ``(a, b]`` intervals between them, so that equal values always share
 a level and no level is empty. Positions are computed in whole numbers: no rounding decides where a
 tied value goes.
+
+Normal scores: what stands for values of which only the order is trusted.
+
+The value with rank r of n becomes the quantile r / (n + 1) of the standard normal distribution
+(van der Waerden); equal values share the mean of their ranks.
+
+Formulas: docs/math.md#normal-scores.
 """
 
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+
+from outpoint.arrays import Floats
 
 
 def quantile_bins(
@@ -44,3 +55,14 @@ def exact_labels(values: npt.NDArray[np.float64]) -> tuple[str, ...]:
         str(int(value)) if is_whole else repr(float(value))
         for value, is_whole in zip(values, whole, strict=True)
     )
+
+
+def normal_scores(values: Floats) -> Floats:
+    """The normal scores of complete values."""
+    from scipy.special import ndtri
+
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(count)
+    mean_rank = last - (count - 1) / 2
+    scores = ndtri(mean_rank / (len(values) + 1))
+    return np.asarray(scores[place.reshape(len(values))], dtype=np.float64)
