@@ -38,7 +38,7 @@ MOST_BYTES = 8_000_000
 def opened(
     path: Path, kind: type[OutpointError], most: int = MOST_BYTES, *, is_stored: bool = False
 ) -> Iterator[BinaryIO]:
-    """A file of at most so many bytes; whatever else it is becomes an error of this ``kind``.
+    """A file of at most ``most`` bytes; anything else becomes an error of this ``kind``.
 
     One that ``is_stored`` can be read more than once, which a pipe cannot.
     """

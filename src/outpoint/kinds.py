@@ -353,7 +353,7 @@ def is_text(value: Any) -> bool:
 
 
 def is_path(value: Any) -> bool:
-    """Whether this is the path of a file; one with a null byte is that of none."""
+    """Whether this can be the path of a file, which has no null byte."""
     return isinstance(value, str | os.PathLike) and b"\0" not in os.fsencode(value)
 
 

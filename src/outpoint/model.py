@@ -212,7 +212,7 @@ def prepare(dataset: Dataset, asked: Options) -> Model:
 
 
 def _write_score(score: LocalScore) -> str:
-    """The score as one would write it; nothing for one that only the user has."""
+    """The score as one would write it; empty for one that only the user has."""
     kind = type(score)
     if not kind.__module__.startswith("outpoint.") or isinstance(score, CustomScore):
         return ""

@@ -19,7 +19,7 @@ from outpoint.naming import option
 
 MAX_NODES = 63
 MAX_SETS = 1 << 22
-"""Most down-sets of one size; two sizes of so many take 256 MB."""
+"""Most down-sets of one size; with two sizes at a time they take 256 MB."""
 
 
 def log_linear_extensions(dag: Dag, *, max_sets: int = MAX_SETS) -> float:

@@ -53,7 +53,7 @@ class Crossover(NamedTuple):
 
 
 def make_crossover(n_nodes: int, max_parents: int) -> Crossover:
-    """Scratch space for DAGs with so many nodes and parents."""
+    """Scratch space for DAGs with this number of nodes and parents."""
     return Crossover(
         make_dag(n_nodes, max_parents),
         make_dag(n_nodes, max_parents),

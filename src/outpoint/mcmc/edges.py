@@ -30,7 +30,7 @@ class ListedEdges(NamedTuple):
 
 @jitable
 def make_listed_edges(n, max_parents):
-    """Room for the edges of DAGs with so many nodes and parents; none are listed yet."""
+    """Room for the edges of DAGs with this number of nodes and parents; no edge is listed yet."""
     room = n * max_parents
     return ListedEdges(
         np.zeros(room, dtype=np.int64),

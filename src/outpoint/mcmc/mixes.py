@@ -24,7 +24,7 @@ class Settings:
 
     The first chain begins at the DAG with parent sets ``start``; with ``scatter`` the others begin
     at DAGs drawn from random orders that allow the ``required`` edges. With ``order_steps`` each
-    chain begins where an order chain of so many steps ends.
+    chain begins where an order chain of that length ends.
 
     Tempered replicas reach down to the power ``hottest``. With ``starts`` each of them, chain after
     chain, begins at a DAG of its own as far as there are enough.

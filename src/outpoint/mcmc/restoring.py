@@ -42,7 +42,7 @@ def check_counters(counters: NDArray[np.int64], n_warmup: int, thin: int) -> Non
 
 
 def check_trace(view: TableView, trace: Trace, n_visits: int) -> None:
-    """What was counted in so many visits, and the best DAG."""
+    """Check what was counted in ``n_visits`` visits, and the best DAG."""
     require(trace.n_edge_sums[0] == n_visits, "its edges were not counted as often as planned")
     batch_size = 1
     while n_visits > EDGE_ROWS * batch_size:

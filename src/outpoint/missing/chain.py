@@ -95,7 +95,7 @@ class AugmentedChain:
         return self._spacing
 
     def advance(self, n_tables: int) -> None:
-        """Go on by so many completed tables."""
+        """Go on by ``n_tables`` completed tables."""
         for _ in range(n_tables):
             self._advance()
 

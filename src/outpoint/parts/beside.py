@@ -12,7 +12,7 @@ from outpoint.parts.folding import FoldedScorer
 from outpoint.parts.split import Split, can_be_scored, limit_parents
 
 MOST_BESIDE = 20
-"""Parts of at most so many variables are exact beside larger ones."""
+"""The largest number of variables of a part that is exact beside larger ones."""
 
 WORTH_A_LIMIT = 4
 """One variable in so many that can have parents must become exact for fewer parents by default."""

@@ -106,7 +106,7 @@ class FoldedScorer(FamilyScorer):
         return Expansion(nodes, np.concatenate(members), np.concatenate(scores))
 
     def _sets_before(self, child: int, n_within: int) -> Iterator[Members]:
-        """The sets of earlier nodes that there is room for beside so many within."""
+        """The sets of earlier nodes that there is room for beside the parents within the part."""
         nodes = self._earlier[child]
         for size in range(min(self.max_parents - n_within, len(nodes)) + 1):
             yield nodes[subsets_of_size(len(nodes), size)]

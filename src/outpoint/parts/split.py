@@ -43,7 +43,7 @@ class Split:
         return max(map(len, self.parts))
 
     def separate(self, largest: int) -> tuple["Split", Integers]:
-        """The parts of at most so many nodes, and the nodes of all others."""
+        """The parts with at most this number of nodes, and the nodes of all others."""
         small = tuple(nodes for nodes in self.parts if len(nodes) <= largest)
         large = [nodes for nodes in self.parts if len(nodes) > largest]
         return Split(self.possible, small), np.sort(np.concatenate([*large, NONE]))

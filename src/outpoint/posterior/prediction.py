@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
 MOST_DAGS = 2000
-"""Distinct DAGs that are averaged over; of more, so many draws are taken."""
+"""Most distinct DAGs that are averaged over; if there are more, as many draws are taken."""
 
 
 def require_model(model: NetworkModel | None) -> NetworkModel:

@@ -113,7 +113,7 @@ def _describe_free_choice(posterior: Posterior) -> str:
     if info.knowledge.keys() - {"edge_prior"}:
         words += ", as far as the background knowledge allows"
     if info.score == "conditional-gaussian":
-        words += "; none but categorical ones of a categorical one"
+        words += "; only categorical variables can be parents of a categorical one"
     return words
 
 

@@ -42,7 +42,7 @@ from outpoint.scores.interventions import score_observed
 LARGE = 1e100
 """Products of larger numbers may overflow."""
 FEW = 6
-"""States with so many rows are scored in the space of rows."""
+"""States with at most this number of rows are scored in the space of rows."""
 MODERATE = 1e6
 """Squares up to this many times t leave digits for the pivots in the space of rows."""
 

@@ -29,7 +29,7 @@ from outpoint.scores.base import GaussianPosterior, Members, Scores, SetScorer
 from outpoint.scores.checks import is_positive_number
 
 FAR = 10
-"""A mean so many standard deviations from 0 is worth a note where units are raw."""
+"""How many standard deviations a mean is from 0 before raw units are worth a note."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class NormalWishart:
         return len(data.columns_of("continuous"))
 
     def freedom(self, n_columns: int, what: str = "variables") -> float:
-        """alpha_w for so many columns."""
+        """alpha_w for this number of columns."""
         if self.alpha_w is None:
             return n_columns + self.alpha_mu + 1.0
         if not self.alpha_w > n_columns + 1:

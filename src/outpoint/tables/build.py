@@ -54,7 +54,7 @@ def log_sum_by_size(table: ScoreTable, prior: StructurePrior) -> float | None:
 
 
 ALL_CANDIDATES = 20
-"""Up to so many nodes all others are candidates."""
+"""The largest number of nodes with which every node is a candidate parent of every other."""
 
 USUAL_CANDIDATES = 10
 """Candidate parents per node beyond that, of nodes that need no more."""
@@ -152,7 +152,7 @@ def default_candidates(n_nodes: int, max_parents: int) -> int:
 def affordable_candidates(
     wanted: NDArray[np.int64], max_parents: int, affordable: int
 ) -> NDArray[np.int64]:
-    """How many candidates nodes get that want so many: as many as memory and time allow.
+    """The number of candidates of each node: what it asks for, as far as memory and time allow.
 
     Their tables of sums have ``MAX_TABLE_BYTES`` together, and at most ``affordable`` families are
     scored for those that have more than the usual number; the largest table gives way first.
