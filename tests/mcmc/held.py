@@ -19,7 +19,12 @@ from outpoint.kernels import kernel
 from outpoint.mcmc.crossover import Crossover, make_crossover
 from outpoint.mcmc.moves.families import Redraws, make_redraws, redraw_together
 from outpoint.mcmc.moves.node_gibbs import make_placement, place_node
-from outpoint.mcmc.moves.outside import Redrawing, make_redrawing, redraw_node
+from outpoint.mcmc.moves.outside import (
+    Redrawing,
+    hold_or_release,
+    make_redrawing,
+    redraw_node,
+)
 from outpoint.mcmc.moves.proposals import try_move
 from outpoint.mcmc.moves.rev import Reversals, make_reversals, reverse_edges
 from outpoint.mcmc.partition import PartitionState, copy_partition, make_partition, score_partition
@@ -48,7 +53,7 @@ from tests.reference import log_sum_exp, subsets
 Holding = tuple[frozenset[int] | None, ...]
 State = tuple[int, Holding]
 
-PLACE, REDRAW, REVERSE, METROPOLIS, TOGETHER = 0, 1, 2, 3, 4
+PLACE, REDRAW, REVERSE, METROPOLIS, TOGETHER, HOLD = 0, 1, 2, 3, 4, 5
 
 FULL_SHARE = 0.4
 """Reversals that draw from all sets."""
@@ -228,6 +233,21 @@ class HeldTarget:
                     proposal[i, j] = 1.0 / len(around[x])
         return metropolis(proposal, log_size[:, None] - log_size[None, :], log_law)
 
+    def hold_matrix(self, node: int, log_law: Floats, *, log_back: float = 1.0) -> Floats:
+        """Hold any outside set of ``node``, or none, where it stands.
+
+        The ratio of the proposals, as many as there are sets, counts with the factor ``log_back``.
+        """
+        size, sets = len(self.states), self.sets(node, inside=False)
+        proposal, log_ratio = np.zeros((size, size)), np.zeros((size, size))
+        for i, (x, o) in enumerate(self.states):
+            for s in sets if o[node] is None else [None]:
+                j = self.index.get((x, (*o[:node], s, *o[node + 1 :])))
+                if j is not None:
+                    proposal[i, j] = 1.0 if s is None else 1.0 / len(sets)
+                    log_ratio[i, j] = log_back * np.log(len(sets)) * (-1.0 if s is None else 1.0)
+        return metropolis(proposal, log_ratio, log_law)
+
     def through_dags(self, on_dags: Floats) -> Floats:
         """Draw a DAG from the state, apply a kernel to it, go to its state."""
         possible = np.flatnonzero(self.state_of_dags >= 0)
@@ -289,7 +309,7 @@ ALL = (*SMALL, "four, one", "four, two", "four, uneven", "four, limited")
 def take_steps(view, start, kind, argument, power, work, trace, rng, layers, held):
     """One step from ``start``, again and again; returns whether the states stayed right.
 
-    ``argument`` is the node to place or to redraw, the length of a block, or the move.
+    ``argument`` is the node to place, to redraw or to hold a set, the length of a block, or the move.
     """
     n = start.order.size
     state, full = make_partition(n), make_partition(n)
@@ -305,6 +325,8 @@ def take_steps(view, start, kind, argument, power, work, trace, rng, layers, hel
             reverse_edges(
                 view, state, work.reversals, argument, FULL_SHARE, power, power == 1.0, trace, rng
             )
+        elif kind == HOLD:
+            hold_or_release(view, state, argument, power, rng)
         elif kind == TOGETHER:
             redraw_together(view, state, work.redraws, argument, power, power == 1.0, trace, rng)
         else:

@@ -19,6 +19,7 @@ from tests.grids import first
 from tests.mcmc.held import (
     ALL,
     FULL_SHARE,
+    HOLD,
     METROPOLIS,
     PLACE,
     REDRAW,
@@ -179,6 +180,8 @@ def test_declared_steps_keep_the_law(name, power):
         for node in range(problem.n):
             check_balanced(law, problem.gibbs_matrix(node, log_law, redrawn=redrawn))
             check_invariant(law, problem.gibbs_matrix(node, log_law, redrawn=redrawn))
+    for node in range(problem.n):
+        check_balanced(law, problem.hold_matrix(node, log_law))
     for move in MOVE_NAMES:
         check_invariant(law, problem.move_matrix(move, log_law))
 
@@ -244,6 +247,15 @@ def test_compiled_placement_and_redraws(name, kind, power):
     for node in range(problem.n):
         matrix = problem.gibbs_matrix(node, problem.log_law(power), redrawn=kind == REDRAW)
         check_steps(problem, matrix, kind, node, power, 2_000)
+
+
+@pytest.mark.parametrize("power", POWERS)
+@pytest.mark.parametrize("name", first(ALL, 2))
+def test_compiled_tries_to_hold_or_release_a_set(name, power):
+    problem = held_target(name)
+    for node in range(problem.n):
+        matrix = problem.hold_matrix(node, problem.log_law(power))
+        check_steps(problem, matrix, HOLD, node, power, 2_000)
 
 
 @pytest.mark.long

@@ -6,7 +6,16 @@ import pytest
 from outpoint.kernels import kernel
 from outpoint.mcmc.metropolis import accepts
 from outpoint.mcmc.replicas import make_ladder, make_replicas
-from tests.mcmc.held import PLACE, REDRAW, REVERSE, HeldTarget, Stepper, chosen_states, held_target
+from tests.mcmc.held import (
+    HOLD,
+    PLACE,
+    REDRAW,
+    REVERSE,
+    HeldTarget,
+    Stepper,
+    chosen_states,
+    held_target,
+)
 from tests.mcmc.laws import (
     Floats,
     Target,
@@ -54,6 +63,8 @@ def test_the_comparison_itself_accepts_the_right_laws():
     assert not is_told_apart(problem, right, REVERSE, 2, POWER, 5_000)
     redraw = problem.gibbs_matrix(0, problem.log_law(POWER), redrawn=True)
     assert not is_told_apart(problem, redraw, REDRAW, 0, POWER, 5_000)
+    hold = problem.hold_matrix(0, problem.log_law(POWER))
+    assert not is_told_apart(problem, hold, HOLD, 0, POWER, 5_000)
 
 
 # Reversals to a power
@@ -156,6 +167,22 @@ def test_redraws_with_the_penalty_at_power_one():
     wrong = problem.gibbs_matrix(0, problem.log_weight - problem.penalties(0.0), redrawn=True)
     assert rejects(problem.law(), wrong)
     assert is_told_apart(problem, wrong, REDRAW, 0, 1.0, 3_000)
+
+
+@pytest.mark.parametrize("log_back", [0.0, -1.0], ids=["none", "sign"])
+def test_holding_with_another_ratio_of_proposals(log_back):
+    """As if all sets of the list were one proposal, or the way back were the way there."""
+    problem = held_target("three")
+    wrong = problem.hold_matrix(0, problem.log_law(POWER), log_back=log_back)
+    assert rejects(problem.law(POWER), wrong)
+    assert is_told_apart(problem, wrong, HOLD, 0, POWER, 3_000)
+
+
+def test_holding_without_the_penalty():
+    problem = held_target("three")
+    wrong = problem.hold_matrix(0, POWER * problem.log_weight)
+    assert rejects(problem.law(POWER), wrong)
+    assert is_told_apart(problem, wrong, HOLD, 0, POWER, 3_000)
 
 
 def test_placement_that_forgets_what_others_hold():

@@ -26,7 +26,8 @@ class Plan(NamedTuple):
     ``cumulative`` are the summed probabilities of the moves in the order of ``MOVES``; a step of
     replica 0 that picks REV takes ``block`` of them, one that picks FAMILIES ``families``. A share
     ``full_reversals`` of the reversals draws from all sets, the others from inside sets; replicas
-    other than 0 make a share ``hot_redraws`` of their redraws, the others are mere placements.
+    other than 0 make a share ``hot_redraws`` of their redraws, the others are placements after a
+    try to hold or to release a single set.
     Replicas are swapped every ``sweep`` steps.
     With ``fresh_sizes`` the last replica is drawn afresh before each swap, see
     :func:`~outpoint.mcmc.replicas.draw_partition`; its power must be 0. Between swaps neighbours

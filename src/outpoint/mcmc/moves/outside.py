@@ -3,6 +3,11 @@
 At each place a node has its inside sets together, with their sum, or one of the outside sets that
 fit there: those whose last member stands right before. To the power b each of these weighs
 exp(b s - penalty(b)), see :mod:`outpoint.tables.outside`.
+
+Where b is low nearly all of a long list counts, and going through it takes long. Hot replicas do so
+rarely, and would keep what they hold for hundreds of sweeps: how much they weigh would then drift.
+They try a step that looks at one set only. At its place, a node that holds a set proposes to hold
+none, and one that holds none proposes any set of its list of N, all with the same probability 1/N.
 """
 
 from typing import NamedTuple
@@ -11,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import borrowed, inlined, kernel
+from outpoint.mcmc.metropolis import accepts
 from outpoint.mcmc.moves.node_gibbs import (
     Placement,
     draw_place,
@@ -21,7 +27,7 @@ from outpoint.mcmc.moves.node_gibbs import (
     weigh_rest,
 )
 from outpoint.mcmc.moves.step import Step, once
-from outpoint.mcmc.sums import INSIDE, highest_layer
+from outpoint.mcmc.sums import INSIDE, highest_layer, log_tau
 from outpoint.tables.logspace import LOG_EPSILON
 from outpoint.tables.outside import outside_penalty
 from outpoint.tables.view import TableView
@@ -74,9 +80,35 @@ def redraw_node(view, state, node, power, scratch, redraw, rng):
         chosen = _pick(view, node, n_sets, target, redraw, rng)
     is_kept = chosen == state.held[node]
     state.held[node] = chosen
-    log_tau = inside if chosen == INSIDE else view.outside.score[chosen]
-    has_moved = move_node(state, node, gone, n_concerned, target, is_new, log_tau, scratch)
+    own = inside if chosen == INSIDE else view.outside.score[chosen]
+    has_moved = move_node(state, node, gone, n_concerned, target, is_new, own, scratch)
     return has_moved or not is_kept
+
+
+@kernel
+def hold_or_release(view, state, node, power, rng):
+    """Let ``node`` take a set of its list where it stands, or let go of the one it holds.
+
+    Returns whether anything has changed.
+    """
+    view, state = borrowed(view), borrowed(state)
+    first, last = view.outside.start[node], view.outside.start[node + 1]
+    if first == last:
+        return False
+    lost, log_back = outside_penalty(view.penalty, node, power), np.log(last - first)
+    proposed = INSIDE
+    if state.held[node] == INSIDE:
+        proposed = first + int(rng.random() * (last - first))
+    else:
+        lost, log_back = -lost, -log_back
+    own = log_tau(view, node, state.layer, state.layer[node], proposed)
+    if own == -np.inf:
+        return False
+    if not accepts(power * (own - state.log_tau[node]) - lost, log_back, rng):
+        return False
+    state.held[node] = proposed
+    state.log_tau[node] = own
+    return True
 
 
 @inlined
@@ -165,7 +197,8 @@ def make_redrawing(view: TableView) -> Redrawing:
 def take_redraw(move, view, state, scratch, plan, power, is_cold, trace, rng):
     """One step: redraw a node, each with the same probability.
 
-    Replicas other than 0 do so with the probability ``hot_redraws``, and merely place it otherwise.
+    Replicas other than 0 do so with the probability ``hot_redraws``; otherwise the node may take or
+    release a single set, and is placed.
     """
     view, state, scratch = borrowed(view), borrowed(state), borrowed(scratch)
     node = int(rng.random() * state.order.size)
@@ -173,6 +206,7 @@ def take_redraw(move, view, state, scratch, plan, power, is_cold, trace, rng):
     if is_cold or rng.random() < plan.hot_redraws:
         done = redraw_node(view, state, node, power, placement, scratch.redraw, rng)
     else:
+        hold_or_release(view, state, node, power, rng)
         done = place_node(view, state, node, power, placement, rng)
     return once(done)
 
