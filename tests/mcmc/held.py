@@ -2,8 +2,8 @@
 
 A node holds one outside set, or nothing: then its weight is the sum over the inside sets that fit.
 A set fits if it lies within the earlier layers and meets the one right before; only the empty set
-fits in the first layer. To the power b inside sums weigh w^b, held sets exp(b s - (1 - b) p), with
-p = log(number of outside sets of the node) + 2. Everything comes from listing sets and partitions.
+fits in the first layer. To the power b inside sums weigh w^b, held sets exp(b s - p(b)), with the
+penalty p of :meth:`HeldTarget.penalty`. Everything comes from listing sets and partitions.
 """
 
 from collections.abc import Sequence
@@ -131,7 +131,8 @@ class HeldTarget:
             return 0.0
 
         def exact(b: float) -> float:
-            return log_sum_exp(b * s for s in scores) - b * log_sum_exp(scores) + 2.0 * (1.0 - b)
+            fading = 8.0 * (1.0 - b) ** 4
+            return log_sum_exp(b * s for s in scores) - b * log_sum_exp(scores) + fading
 
         below, part = divmod(16 * power, 1.0)
         above = exact((below + 1) / 16) if part else 0.0
@@ -309,7 +310,8 @@ ALL = (*SMALL, "four, one", "four, two", "four, uneven", "four, limited")
 def take_steps(view, start, kind, argument, power, work, trace, rng, layers, held):
     """One step from ``start``, again and again; returns whether the states stayed right.
 
-    ``argument`` is the node to place, to redraw or to hold a set, the length of a block, or the move.
+    ``argument`` is the node to place, to redraw or to hold a set, the length of a block, or the
+    move.
     """
     n = start.order.size
     state, full = make_partition(n), make_partition(n)

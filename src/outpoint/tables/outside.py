@@ -12,7 +12,7 @@ To the power b a node's inside sets weigh (sum of exp s)^b, all together. An out
 itself and would weigh exp(b s): over a long list that adds up to much more than the sum to the
 power b, and hot replicas would fill up with such sets. Each loses
 
-    penalty(b) = log(sum of exp(b s)) - b log(sum of exp s) + (1 - b) ``FADING``,
+    penalty(b) = log(sum of exp(b s)) - b log(sum of exp s) + (1 - b)^4 ``FADING``,
 
 over the outside sets of the node, so that all of them together weigh as if they were one sum, and
 fade out where b is low. At b = 1 nothing is lost, at b = 0 log(number of sets) + ``FADING``. Where
@@ -201,8 +201,12 @@ def score_larger(
     return LargerSets._make([np.concatenate(columns) for columns in zip(*parts, strict=True)])
 
 
-FADING = 2.0
-"""At power 0 the odds of holding an outside set are e to the minus this."""
+FADING = 8.0
+"""At power 0 the odds of holding an outside set are e to the minus this. With 2, hottest replicas
+hold some, and weigh what these weigh for as long as they stay: chains take long to agree on it."""
+
+STEEPNESS = 4
+"""Keeps the fading to low powers: between, sets that modes differ in have to be held."""
 
 N_POWERS = 17
 """Powers at which penalties are computed; between them they are interpolated."""
@@ -218,7 +222,7 @@ def penalty_curves(outside: OutsideSets) -> Floats:
         if score.size:
             below = score - score.max()
             log_sums = np.array([np.log(np.exp(power * below).sum()) for power in powers])
-            curves[node] = log_sums - powers * log_sums[-1] + (1.0 - powers) * FADING
+            curves[node] = log_sums - powers * log_sums[-1] + (1.0 - powers) ** STEEPNESS * FADING
     return curves
 
 
