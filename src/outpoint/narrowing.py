@@ -6,9 +6,9 @@ has only those with at most one member outside (see :mod:`outpoint.tables.outsid
 therefore come from the best DAGs of independent searches over all sets, filled up by the scores,
 and are then put to the test: short pilot chains show which edges from outside are used, and a look
 around their draws which would be if the table had larger sets with two members outside (see
-:mod:`outpoint.tables.missing`). These become candidates, too, until nothing worth it is left
-outside: a node of which larger sets would be missing gets as many as it uses, if there is room.
-From then on the choice is frozen.
+:mod:`outpoint.tables.missing`). These become candidates, too: a node of which larger sets would be
+missing gets as many as it uses, if there is room. There is another pilot where much was used from
+outside. Then the choice is frozen.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -73,8 +73,20 @@ MOST_ROUNDS = MOST_PILOTS
 WORTH_IT = 0.02
 """Probability from which on the parent in an edge that pilots use should be a candidate."""
 
+WORTH_A_PILOT = 0.25
+"""Probability of an edge from outside from which on there is another pilot. Edges that are seldom
+used are used by one pilot and not by the next, so that a smaller number would ask for more of them
+without end; they are sampled from outside as well."""
+
+WORTH_A_LOOK = 0.05
+"""Mass of sets that the table lacks from which on there is another pilot, as long as each of them
+leaves clearly less."""
+
 WORTH_WIDENING = 0.002
 """Mass of sets that the table lacks from which on a node gets more candidates."""
+
+FALLING = 0.7
+"""What clearly less is, relative to the pilot before."""
 
 WIDER = 2
 """So many more at least."""
@@ -172,6 +184,7 @@ def narrow(
         lambda: _try_pilot(table, dags, problem, named_seed(seed, "trial")),
     )
     begun = pace.seconds
+    lacked = 1.0
     for round_number in range(MOST_ROUNDS):
         report(Progress("trying candidate parents", round_number / MOST_ROUNDS))
         pilot = _run_pilot(
@@ -179,8 +192,12 @@ def narrow(
         )
         missing = stage.lacking(table)(pilot.codes)
         outside = np.maximum(pilot.outside, missing.edges)
-        if outside.max() < WORTH_IT or round_number == MOST_ROUNDS - 1:
+        lacks = missing.mass.max()
+        goes_on = outside.max() >= WORTH_A_PILOT or WORTH_A_LOOK <= lacks <= FALLING * lacked
+        is_first = round_number == 0 and outside.max() >= WORTH_IT
+        if not (goes_on or is_first) or round_number == MOST_ROUNDS - 1:
             break
+        lacked = lacks
         if not pace.allows_pilot(round_number + 1, pace.seconds - begun):
             break
         begun = pace.seconds
