@@ -149,17 +149,17 @@ def test_shares() -> None:
 def test_sets_that_were_never_admitted_are_told() -> None:
     """Where they matter the run has not converged, and more candidates are not just faster."""
     chains = shuffled(1, 32, 32, 64), shuffled(2, 32, 32, 64)
-    agreeing = from_codes(*chains, missing_mass=[0.0, 0.0, 0.01, 0.003])
+    agreeing = from_codes(*chains, missing_mass=[0.0, 0.0, 0.02, 0.003])
     assert agreeing.converged == from_codes(*chains).converged
-    assert "by an estimate from the draws, 0.01 for any variable" in agreeing.verdict
-    lacking = from_codes(*chains, missing_mass=[0.0, 0.02, 0.3, 0.0])
+    assert "by an estimate from the draws, 0.02 for any variable" in agreeing.verdict
+    lacking = from_codes(*chains, missing_mass=[0.0, 0.04, 0.3, 0.0])
     assert not lacking.converged
     assert "not converged" in lacking.verdict
     assert (
         "parent sets that were never admitted have a part of the posterior that matters, of "
-        "c (about 30%), b (about 2%): more candidates (n_candidates) would change the answer."
+        "c (about 30%), b (about 4%): more candidates (n_candidates) would change the answer."
     ) in lacking.verdict
-    assert lacking.missing_mass.to_dict() == {"a": 0.0, "b": 0.02, "c": 0.3, "d": 0.0}
+    assert lacking.missing_mass.to_dict() == {"a": 0.0, "b": 0.04, "c": 0.3, "d": 0.0}
 
 
 def test_more_candidates_are_not_called_faster_where_they_change_the_answer() -> None:

@@ -41,7 +41,7 @@ BLOCK = 512
 POOR_SHARE = 0.5
 """Share of draws with an outside set from which on the candidates of a node were poor."""
 
-MISSING_SHARE = 0.01
+MISSING_SHARE = 0.025
 """Share of the posterior in sets of a node that were never admitted from which on it matters."""
 
 MAX_QUICK_NODES = 20
