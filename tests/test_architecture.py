@@ -17,6 +17,7 @@ RANK = {
     "arrays": 0,
     "errors": 0,
     "naming": 0,
+    "notebook": 0,
     "registry": 0,
     "signals": 0,
     "variables": 0,

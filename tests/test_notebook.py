@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import outpoint as op
-from outpoint.showing import SHOWN, as_html
+from outpoint.notebook import SHOWN, as_html
 
 HOSTILE = ("<script>alert(1)</script>", "a&b", "\"x\" 'y'", "</table><b>")
 VALUES = np.random.default_rng(3).normal(size=(30, 4))

@@ -1,8 +1,4 @@
-"""What users see of values in a notebook, and of a run while it works.
-
-How values show themselves in a notebook: a line and a small table, whatever the names in it.
-
-What a long run shows while it works.
+"""What a long run shows while it works.
 
 On a terminal: a bar, and below it a line per chain. In a notebook: one line, which changes.
 Elsewhere: a line per stage on standard error, and one now and then while chains run.
@@ -11,10 +7,8 @@ Elsewhere: a line per stage on standard error, and one now and then while chains
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from html import escape
-from itertools import islice
 from time import monotonic
 from types import TracebackType
 from typing import Any
@@ -27,35 +21,6 @@ from rich.table import Table
 
 from outpoint.kernels import are_cached
 from outpoint.progress import Progress, ProgressCallback
-
-SHOWN = 20
-"""Most rows of a table."""
-
-
-def as_html(
-    title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], note: str = ""
-) -> str:
-    """A title in bold, a note and a table of the first rows; all of it is text, never markup."""
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{_cell(value)}</td>' for value in row)}</tr>"
-        for row in islice(rows, SHOWN)
-    )
-    below = f"<br>{escape(note)}" if note else ""
-    return (
-        f"<div><p><b>{escape(title)}</b>{below}</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
-
-
-def first_of(total: int, what: str) -> str:
-    """A note where a table shows some of its rows only."""
-    return f"the first {SHOWN} of {total:,} {what}" if total > SHOWN else ""
-
-
-def _cell(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else escape(str(value))
-
 
 SECONDS_BETWEEN_LINES = 10.0
 PATIENCE = 2.0

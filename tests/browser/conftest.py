@@ -137,7 +137,7 @@ def open_report(driver: Any, tmp_path: Path) -> Iterator[Callable[[Posterior], P
 
     def open_page(posterior: Posterior) -> Page:
         path = tmp_path / "report.html"
-        path.write_text(render(posterior), encoding="utf-8")
+        path.write_bytes(render(posterior).encode("utf-8", "replace"))
         page = Page(driver, path)
         pages.append(page)
         return page

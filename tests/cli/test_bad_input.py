@@ -193,7 +193,7 @@ BAD_OPTIONS = {
     "forbidden loop": (["--forbid", "a->a"], ["'a' -> 'a'", "itself"]),
     "unknown in require": (["--require", "a->zz"], ["required edge", "'zz'", "not a column"]),
     "unknown in forbid": (["--forbid", "zz->a"], ["forbidden edge", "'zz'", "not a column"]),
-    "unknown in tier": (["--tier", "a,zz"], ["tiers", "'zz'", "not a column"]),
+    "unknown in tier": (["--tier", "a,zz"], ["a tier names ", "'zz'", "not a column"]),
     "unknown in root": (["--root", "zz"], ["roots", "'zz'", "not a column"]),
     "no knowledge": (["--knowledge", "known.toml"], ["cannot read known.toml", "No such file"]),
     "knowledge in data": (["--knowledge", "data.csv"], ["first row of data.csv", "kind,parent"]),

@@ -78,7 +78,7 @@ def test_tables_of_parameters(run: Run, runs: Runs) -> None:
         (["predict", "new.csv", "--out", "no/x.csv"], "there is no directory no"),
         (["sample", "--do", "a"], "written NAME=VALUE"),
         (["sample", "--do", "zz=1"], "do names 'zz'"),
-        (["sample", "-n", "-1"], "from 0, not -1"),
+        (["sample", "-n", "-1"], "from 0 to 10,000,000, not -1"),
         (["parameters", "--of", "zz"], "'zz' is not one of the variables"),
     ],
 )

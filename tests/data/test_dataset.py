@@ -130,12 +130,16 @@ def test_index() -> None:
         ("z", "no column 'z'; the columns are 'a', 'b' and 'c'"),
         (3, "no column 3; positions go from 0 to 2"),
         (-1, "no column -1"),
-        (True, "no column True"),
     ],
 )
 def test_index_refuses(column: str | int, message: str) -> None:
     with pytest.raises(DataError, match=message):
         mixed().index(column)
+
+
+def test_index_refuses_what_names_nothing() -> None:
+    with pytest.raises(OptionError, match="the name of a variable, or its number, not True"):
+        mixed().index(True)
 
 
 def test_index_suggests() -> None:

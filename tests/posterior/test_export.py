@@ -80,10 +80,18 @@ def test_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", b"\xff\xfe", b"parent,child,p\na,b,x\n"])
-def test_other_files_are_no_edges(content: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not a table of edges"),
+        (b"a,b\n1,2\n", "not a table of edges"),
+        (b"\xff\xfe", "not a text file in UTF-8"),
+        (b"parent,child,p\na,b,x\n", "not a table of edges"),
+    ],
+)
+def test_other_files_are_no_edges(content: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_bytes(content)
-    with pytest.raises(DataError, match="not a table of edges"):
+    with pytest.raises(DataError, match=message):
         op.read_edges(tmp_path / "e.csv")
     with pytest.raises(DataError, match="No such file"):
         op.read_edges(tmp_path / "none.csv")

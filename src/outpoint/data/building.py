@@ -82,9 +82,11 @@ def build_rows(
     chosen: Sequence[int] = range(len(names))
     if not declares_states:
         chosen = door.without_copies(names, values, levels)
+    values = values[:, chosen]
+    values = values[door.with_values(values)]
     dataset = Dataset(
         tuple(names[v] for v in chosen),
-        values[:, chosen],
+        values,
         tuple(levels[v] for v in chosen),
         source.label,
         reading=given,
@@ -168,7 +170,6 @@ class _Door:
         treatment = self.reading.missing
         missing, n_incomplete = self._missing()
         if treatment == "augment":
-            self._leave_empty_rows()
             return
         if treatment == "refuse" or (treatment == "auto" and self.reading.strict):
             refuse([], missing, (n_incomplete, len(self.kept)))
@@ -182,14 +183,6 @@ class _Door:
         self.kept = ~incomplete
         self.columns = [column.take(self.kept) for column in self.columns]
         self.notes.append(decisions.describe_dropped(int(incomplete.sum()), missing, self.kept))
-
-    def _leave_empty_rows(self) -> None:
-        """Keep rows with missing values; those without any value say nothing, and are dropped."""
-        empty = np.all([column.missing for column in self.columns], axis=0)
-        self.kept = ~empty
-        self.columns = [column.take(self.kept) for column in self.columns]
-        if empty.any():
-            self.notes.append(decisions.describe_empty_rows(int(empty.sum())))
 
     def _incomplete(self) -> npt.NDArray[np.bool_]:
         return np.any([column.missing for column in self.columns], axis=0)
@@ -291,6 +284,14 @@ class _Door:
         problems += [ColumnProblem("copy", names[b], names[a]) for b, a in sorted(copies.items())]
         self.set_aside(problems)
         return [v for v in every if v not in constant and v not in copies]
+
+    def with_values(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Which rows have any value; those that have none say nothing, and are left out."""
+        filled = np.any(~np.isnan(values), axis=1)
+        if not filled.all():
+            self.kept[np.flatnonzero(self.kept)[~filled]] = False
+            self.notes.append(decisions.describe_empty_rows(int((~filled).sum())))
+        return filled
 
 
 def _where(source: Source, rows: npt.NDArray[np.int64]) -> Where:

@@ -38,7 +38,7 @@ from outpoint.data.transforms import quantile_bins
 from outpoint.errors import DataError, OptionError
 from outpoint.kinds import Tested, checked, choice, is_whole, list_of, whole
 from outpoint.naming import count_of, enumerate_items, enumerate_names, option, suggest
-from outpoint.showing import as_html, first_of
+from outpoint.notebook import as_html, first_of
 
 if TYPE_CHECKING:
     import pandas as pd

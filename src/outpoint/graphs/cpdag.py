@@ -39,7 +39,7 @@ from outpoint.graphs.validation import (
 from outpoint.graphs.values import DAG, TARGETS
 from outpoint.kinds import Tested
 from outpoint.naming import count_of
-from outpoint.showing import as_html, first_of
+from outpoint.notebook import as_html, first_of
 
 if TYPE_CHECKING:
     from outpoint.graphs.dag import Dag

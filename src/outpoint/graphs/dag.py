@@ -44,7 +44,7 @@ from outpoint.graphs.validation import (
 from outpoint.graphs.values import DAG, TARGETS
 from outpoint.kinds import choice, in_brief, list_of
 from outpoint.naming import count_of
-from outpoint.showing import as_html, first_of
+from outpoint.notebook import as_html, first_of
 
 if TYPE_CHECKING:
     import pandas as pd

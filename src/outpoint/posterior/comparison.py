@@ -21,9 +21,9 @@ from outpoint.graphs.metrics import count_edges
 from outpoint.graphs.validation import align_names
 from outpoint.kinds import Tested
 from outpoint.naming import count_of
+from outpoint.notebook import as_html
 from outpoint.posterior.consensus import at_least
 from outpoint.posterior.draws import rank_pairs
-from outpoint.showing import as_html
 
 if TYPE_CHECKING:
     import pandas as pd

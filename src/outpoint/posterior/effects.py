@@ -36,10 +36,10 @@ from outpoint.arrays import Booleans, Floats
 from outpoint.errors import GraphError, OptionError, TooLargeError
 from outpoint.kinds import checked_count
 from outpoint.naming import count_of
+from outpoint.notebook import SHOWN, as_html, first_of
 from outpoint.posterior.draws import name_matrix, rank_pairs
 from outpoint.posterior.effect_draws import add_effects
 from outpoint.scores import FamilyScorer
-from outpoint.showing import SHOWN, as_html, first_of
 
 if TYPE_CHECKING:
     import pandas as pd

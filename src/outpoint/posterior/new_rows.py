@@ -100,7 +100,7 @@ class RowReader:
         if isinstance(new, Mapping):
             try:
                 new = pd.DataFrame(new)
-            except ValueError:
+            except Exception:  # whatever the values do when they are looked at
                 raise DataError("new rows in a dict need a list of values for each name.") from None
         return source_of_memory(new, reading.words)
 

@@ -26,6 +26,7 @@ from outpoint.graphs import Cpdag, Dag
 from outpoint.graphs.validation import find_separated
 from outpoint.graphs.values import DAG
 from outpoint.kinds import Whole, choice
+from outpoint.notebook import as_html
 from outpoint.posterior.admissible import Admissible, IsScored
 from outpoint.posterior.asked import (
     DATASET,
@@ -53,7 +54,6 @@ from outpoint.posterior.feature_parser import parse_feature
 from outpoint.posterior.features import Adjacent, Edge, Feature, FeatureFunction, Not
 from outpoint.posterior.info import RunInfo
 from outpoint.posterior.model_answers import ModelAnswers
-from outpoint.showing import as_html
 
 if TYPE_CHECKING:
     import os

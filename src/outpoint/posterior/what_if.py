@@ -21,8 +21,8 @@ from outpoint.graphs.blocks import find_paths
 from outpoint.models import NetworkModel
 from outpoint.models.intervening import Intervened, Settings, Target, changed
 from outpoint.models.network import code_of
+from outpoint.notebook import as_html
 from outpoint.posterior.draws import Draws, WeightedGraphs
-from outpoint.showing import as_html
 
 NEEDS_MODEL = (
     "effects need a score with a model of the data: bge, bdeu, blocks or conditional-gaussian; bic "
