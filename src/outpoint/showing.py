@@ -96,7 +96,8 @@ class RunProgress:
     def __enter__(self) -> RunProgress:
         if self._console.is_terminal and not self._is_quiet and not are_cached():
             self._console.print(
-                "compiling, once: the first run on a machine takes up to a minute longer"
+                "compiling, once: this takes about 10 seconds for an exact posterior, and half a "
+                "minute for a sampled one"
             )
         return self
 
