@@ -174,9 +174,9 @@ def standardized_means(effects: CausalEffects, table: pd.DataFrame, posterior: P
     means: Floats = table["mean"].to_numpy()
     if effects.units == "sd":
         return means
-    network, model = posterior.network_model, posterior.model
-    if network is not None:
-        deviations = network.coding.deviations
+    found, model = posterior._components(), posterior.model
+    if found is not None:
+        deviations = found[0][0].coding.deviations
     else:
         assert model is not None
         deviations = model.scales
