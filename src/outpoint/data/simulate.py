@@ -1,18 +1,16 @@
-"""Simulated values of networks with continuous and categorical nodes, any of which may be parents.
-
-A parent contributes to each child by its weight: a continuous one its value, a categorical one a
-score of its level, from -1 to 1 in equal steps in an order drawn for every edge. A continuous child
-is the sum of the contributions and normal noise. The levels of a categorical child have log odds:
-a continuous parent's contribution counts for them by such a score of theirs, and each level of a
-categorical parent brings scores of its own (multinomial logit).
-
-Data simulated from a known graph.
+"""Data simulated from a known graph.
 
 Gaussian: every node is a weighted sum of its parents plus independent noise (the paper's
 simulations: weight 2, unit noise). With the same weight everywhere variances grow exponentially
 along paths; "bounded" coefficients keep them alike in DAGs of any size. Categorical: every node has
-a table of probabilities given its parents, drawn from a Dirichlet distribution or given. Mixed: see
-:mod:`outpoint.data.simulate`.
+a table of probabilities given its parents, drawn from a Dirichlet distribution or given.
+
+Mixed: any node may be a parent of any other. A parent contributes to each child by its weight: a
+continuous one its value, a categorical one a score
+of its level, from -1 to 1 in equal steps in an order drawn for every edge. A continuous child
+is the sum of the contributions and normal noise. The levels of a categorical child have log odds:
+a continuous parent's contribution counts for them by such a score of theirs, and each level of a
+categorical parent brings scores of its own (multinomial logit).
 
 Randomness is consumed in the order of the node numbers, parameters first, then one number per cell,
 so the result does not depend on which of several ancestral orders is used.

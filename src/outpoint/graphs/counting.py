@@ -23,7 +23,7 @@ Formulas: docs/math.md#counting-and-uniform-dags.
 
 The number of ways to go on adding layers, in floating point, for large graphs.
 
-The integers of `counting` have about n^2/2 bits, too many beyond some hundred nodes. The same
+The integers above have about n^2/2 bits, too many beyond some hundred nodes. The same
 counts come from a recursion without any subtraction, which floating point carries with ease in
 logs: with p nodes placed, the last layer of s nodes among them,
 

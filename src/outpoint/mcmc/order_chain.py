@@ -168,7 +168,7 @@ def _record(view, chain, trace, rng):
 
 
 class OrderChain(Chain):
-    """A chain on orders, see :mod:`outpoint.mcmc.order_chain`."""
+    """A chain on orders as a sampler runs it."""
 
     def __init__(
         self, view: TableView, settings: Settings, start: Codes, rng: np.random.Generator

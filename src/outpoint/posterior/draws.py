@@ -1,15 +1,12 @@
 """Draws and what is tabulated from them.
 
-Arrays of numbers as tables with names: what every answer of a posterior is wrapped in.
-
-Drawn DAGs and their weights, each distinct DAG once.
-
 Draws repeat: a chain stays where it is, and a concentrated posterior has few DAGs to draw. All
 answers are therefore computed once per distinct DAG, in blocks of bounded size, and weighted. The
 DAGs themselves stay where the draws are; only the number of the first draw of each is kept, and a
 block of matrices is made when it is needed.
 
-Tables of graphs: the most probable DAGs and CPDAGs, and what is compelled in the CPDAGs.
+From them come the tables of the most probable DAGs and CPDAGs, and of what is compelled in the
+CPDAGs. Arrays become tables with names here, as every answer of a posterior is given.
 """
 
 from __future__ import annotations
