@@ -9,7 +9,7 @@ the user reads one sentence of :func:`refuse`: the option, what it takes, and wh
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from inspect import signature
 from itertools import islice
@@ -98,8 +98,11 @@ def checked(name: str, kind: "Kind", value: Any) -> Any:
 
 
 def list_of(value: Any) -> list[Any]:
-    """The items of a collection; text, bytes and dictionaries do not count as collections."""
-    if isinstance(value, str | bytes | Mapping):
+    """The items of a collection; text, bytes and dictionaries do not count as collections.
+
+    The edges of a networkx graph are a set and a mapping at once, and count.
+    """
+    if isinstance(value, str | bytes) or (isinstance(value, Mapping) and not isinstance(value, Set)):
         raise TypeError
     most = MOST_ITEMS if hasattr(value, "__len__") else MOST_OF_ENDLESS
     demand(most == MOST_OF_ENDLESS or len(value) <= most)

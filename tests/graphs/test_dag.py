@@ -208,3 +208,11 @@ def test_importing_graphs_stays_light() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
+
+
+def test_edges_of_a_networkx_graph() -> None:
+    """Its edges are a set and a mapping at once."""
+    graph = nx.DiGraph([("a", "b"), ("b", "c")])
+    dag = Dag.from_edges(["a", "b", "c"], graph.edges())
+    assert dag.edges == (("a", "b"), ("b", "c"))
+    assert Dag.from_edges(["a", "b", "c"], graph.edges) == dag
