@@ -118,18 +118,22 @@ def test_the_mass_of_what_is_missing() -> None:
 
 
 def test_a_wrong_ratio_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sets that have several neighbours in the table would be counted several times."""
-    right = _Surroundings._neighbours
+    """Sets that are reached by an exchange, too, would be counted several times."""
+    right = _Surroundings._weigh_neighbours
 
-    def fewer(self, members):
-        return right(self, members)[:1]
+    def smaller_alone(self, sets):
+        log_smaller, log_exchanged = right(self, sets)
+        return log_smaller, np.full_like(log_exchanged, -np.inf)
 
-    monkeypatch.setattr(_Surroundings, "_neighbours", fewer)
+    monkeypatch.setattr(_Surroundings, "_weigh_neighbours", smaller_alone)
     assert errors().max() > 16.0
 
 
 def test_cycles_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("outpoint.tables.missing._below", lambda dag, child: {child})
+    monkeypatch.setattr(
+        "outpoint.tables.missing._below",
+        lambda dags, child: np.tile(np.arange(N) == child, (len(dags), 1)),
+    )
     assert errors().max() > 16.0
 
 

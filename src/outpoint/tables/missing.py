@@ -12,6 +12,9 @@ of what these have together, so that the average over draws of the sum of this r
 around the parent set that v has in the draw, is the mass of all T with a neighbour in the table,
 relative to that of the table. Sets that are further away are not seen; they are fewer where those
 are few.
+
+There are millions of neighbours to look up. Every node therefore has a random key of 64 bits, and a
+set the exclusive or of those of its members: the key of a neighbour follows from that of the set.
 """
 
 from typing import NamedTuple
@@ -19,8 +22,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.scores import FamilyScorer, StructurePrior
+from outpoint.scores.base import Members
 from outpoint.tables.parent_sets import Codes
+from outpoint.tables.pruning import padded
 from outpoint.tables.table import ScoreTable
 
 MOST_LOOKS, ALL_LOOKS = 48, 9600
@@ -33,7 +39,7 @@ FAINT = -14.0
 MOST_AROUND = 256
 """Sets around one draw that are counted, the best ones."""
 
-Set = tuple[int, ...]
+Keys = NDArray[np.uint64]
 
 
 class Missing(NamedTuple):
@@ -42,8 +48,8 @@ class Missing(NamedTuple):
     ``edges[u, v]`` is the share of those sets of v that have u as a member.
     """
 
-    mass: NDArray[np.float64]
-    edges: NDArray[np.float64]
+    mass: Floats
+    edges: Floats
 
 
 def estimate_missing(
@@ -59,37 +65,39 @@ def estimate_missing(
     if scored_parents >= table.max_parents:
         return found
     most = max(2, min(MOST_LOOKS, ALL_LOOKS // n))
+    keys = np.random.default_rng(n).integers(2**64, size=n + 1, dtype=np.uint64)
+    keys[-1] = 0
+    sizes = (table.outside.members >= 0).sum(axis=1)
     for child in range(n):
         held = np.flatnonzero(codes[:, child] < 0)
-        sets = table.parent_sets
-        sizes = np.array([len(sets.members_of(child, code)) for code in codes[held, child]])
-        held = held[sizes >= scored_parents] if len(held) else held
+        held = held[sizes[~codes[held, child]] >= scored_parents]
         looks = held[np.linspace(0, len(held) - 1, min(len(held), most)).astype(np.int64)]
         if not len(looks):
             continue
-        around = _Surroundings(table, child, scored_parents, scorer, prior)
+        dags = table.parent_sets.adjacencies(codes[looks])
         share = len(held) / len(looks) / len(codes)
-        for dag in sets.adjacencies(codes[looks]):
-            ratios = around.weigh(tuple(np.flatnonzero(dag[:, child]).tolist()), _below(dag, child))
-            for members, ratio in ratios.items():
-                found.mass[child] += share * ratio
-                found.edges[list(members), child] += share * ratio
+        around = _Surroundings(table, child, scored_parents, scorer, prior, keys)
+        added = share * around.weigh(codes[looks, child], _below(dags, child))
+        found.edges[:, child], found.mass[child] = added[:-1], added[-1]
     return Missing(found.mass / (1.0 + found.mass), found.edges / (1.0 + found.mass))
 
 
-def _below(dag: NDArray[np.bool_], child: int) -> set[int]:
-    """The descendants of a node, and the node itself."""
-    below, waiting = {child}, [child]
-    while waiting:
-        for u in np.flatnonzero(dag[waiting.pop()]).tolist():
-            if u not in below:
-                below.add(u)
-                waiting.append(u)
-    return below
+def _below(dags: Booleans, child: int) -> Booleans:
+    """The descendants of a node, and the node itself, in each of the DAGs."""
+    below = np.zeros(dags.shape[:2], dtype=np.bool_)
+    below[:, child] = True
+    while True:
+        further = below | (below[:, :, None] & dags).any(axis=1)
+        if (further == below).all():
+            return below
+        below = further
 
 
 class _Surroundings:
-    """Sets of one node that the table lacks, and their neighbours in the table."""
+    """Sets of one node that the table lacks, and their neighbours in the table.
+
+    ``keys`` has one more entry, 0, for the padding of sets.
+    """
 
     def __init__(
         self,
@@ -98,86 +106,98 @@ class _Surroundings:
         scored_parents: int,
         scorer: FamilyScorer,
         prior: StructurePrior,
+        keys: Keys,
     ) -> None:
         self._child = child
-        self._candidates = set(table.candidates_of(child).tolist())
-        self._others = set(range(table.n_nodes)) - {child}
+        self._candidates = table.candidates_of(child)
+        self._is_outer = np.ones(table.n_nodes + 1, dtype=np.bool_)
+        self._is_outer[[*self._candidates, -1]] = False
         self._scored_parents = scored_parents
         self._max_parents = table.max_parents
         self._scorer, self._prior = scorer, prior
-        start, stop = table.outside.start[child : child + 2]
-        self._width = table.outside.members.shape[1]
-        self._listed = {row.tobytes() for row in table.outside.members[start:stop]}
-        self._known: dict[Set, float] = {}
-        self._around: dict[Set, list[Set]] = {}
-        self._next_to: dict[Set, list[Set]] = {}
+        self._keys = keys
+        listed = slice(*table.outside.start[child : child + 2])
+        self._outside = table.outside
+        unsorted = self._keys_of(table.outside.members[listed])
+        ranked = np.argsort(unsorted)
+        self._listed, self._log_scores = unsorted[ranked], table.outside.score[listed][ranked]
 
-    def weigh(self, own: Set, below: set[int]) -> dict[Set, float]:
-        """The sets around ``own`` that make no cycle, with what each adds to the estimate."""
-        out = {}
-        if own not in self._around:
-            self._around[own] = self._worth_counting(own)
-        for members in self._around[own]:
-            if below.isdisjoint(members):
-                if members not in self._next_to:
-                    self._next_to[members] = self._neighbours(members)
-                fitting = [s for s in self._next_to[members] if below.isdisjoint(s)]
-                log_sum = np.logaddexp.reduce([self._known[s] for s in fitting])
-                out[members] = float(np.exp(self._known[members] - log_sum))
-        return out
+    def weigh(self, codes: Codes, below: Booleans) -> Floats:
+        """What the sets around these draws add to the estimate; last what they add together.
 
-    def _n_outside(self, members: Set) -> int:
-        return sum(u not in self._candidates for u in members)
+        Before that, for every node, what those with it as a member add. ``codes`` are the sets of
+        the draws, from outside, and ``below`` what would make a cycle.
+        """
+        added = np.zeros(below.shape[1] + 1)
+        for code in np.unique(codes):
+            sets, log_scores = self._worth_counting(~code)
+            log_smaller, log_exchanged = self._weigh_neighbours(sets)
+            for closed in below[codes == code]:
+                closed = np.append(closed, False)
+                fitting = np.where(closed[self._candidates], -np.inf, log_exchanged)
+                log_sum = np.logaddexp(log_smaller, np.logaddexp.reduce(fitting, axis=1))
+                ratio = np.where(closed[sets].any(axis=1), 0.0, np.exp(log_scores - log_sum))
+                added[-1] += ratio.sum()
+                np.add.at(added, sets[sets >= 0], np.repeat(ratio, (sets >= 0).sum(axis=1)))
+        return added
 
-    def _is_lacking(self, members: Set) -> bool:
-        return len(members) > self._scored_parents and self._n_outside(members) > 1
-
-    def _worth_counting(self, own: Set) -> list[Set]:
-        """The sets that the table lacks one addition or exchange away, as far as they matter."""
-        free = self._others.difference(own)
+    def _worth_counting(self, place: int) -> tuple[Members, Floats]:
+        """The sets that the table lacks around one that it lists, as far as they matter; scored."""
+        own = self._outside.members[place]
+        own = own[own >= 0]
+        is_free = np.ones(len(self._is_outer) - 1, dtype=np.bool_)
+        is_free[[*own, self._child]] = False
         made = []
         if len(own) < self._max_parents:
-            made += [_exchanged(own, None, u) for u in free]
-        made += [
-            _exchanged(own, c, u)
-            for c in self._candidates.intersection(own)
-            for u in free - self._candidates
+            made.append(_with_each(own, np.flatnonzero(is_free)))
+        if len(own) > self._scored_parents:
+            gained = np.flatnonzero(is_free & self._is_outer[:-1])
+            kept = [own[own != lost] for lost in own[~self._is_outer[own]]]
+            made += [np.concatenate([_with_each(rest, gained) for rest in kept])] if kept else []
+        made = [sets[self._is_outer[sets].sum(axis=1) > 1] for sets in made]
+        scores = [
+            self._scorer.families(self._child, sets) + self._prior.log_weights(self._child, sets)
+            for sets in made
         ]
-        lacking = [members for members in made if self._is_lacking(members)]
-        self._score([own, *lacking])
-        ranked = sorted(lacking, key=self._known.__getitem__, reverse=True)
-        least = self._known[own] + FAINT
-        return [members for members in ranked[:MOST_AROUND] if self._known[members] > least]
+        together = np.concatenate([padded(sets, self._max_parents) for sets in made])
+        log_scores = np.concatenate(scores)
+        ranked = np.argsort(-log_scores, kind="stable")[:MOST_AROUND]
+        ranked = ranked[log_scores[ranked] > self._outside.score[place] + FAINT]
+        return together[ranked], log_scores[ranked]
 
-    def _neighbours(self, members: Set) -> list[Set]:
-        """The sets of the table that become ``members`` by an addition or an exchange."""
-        outer = [u for u in members if u not in self._candidates]
-        made = [_exchanged(members, u, None) for u in members]
-        made += [_exchanged(members, u, c) for u in outer for c in self._candidates - set(members)]
-        listed = [s for s in made if self._is_listed(s)]
-        self._score(listed)
-        return listed
+    def _weigh_neighbours(self, sets: Members) -> tuple[Floats, Floats]:
+        """Log sums of the sets of the table that become one of these.
 
-    def _is_listed(self, members: Set) -> bool:
-        """Whether the table has this set, which may also have been pruned from it."""
-        row = np.full(self._width, -1, dtype=np.int16)
-        if len(members) > self._width:
-            return False
-        row[: len(members)] = members
-        return row.tobytes() in self._listed
+        By an addition (set), and by an exchange for each candidate (set, candidate).
+        """
+        key = self._keys_of(sets)
+        log_smaller = np.full(len(sets), -np.inf)
+        log_exchanged = np.full((len(sets), len(self._candidates)), -np.inf)
+        for members in sets.T:
+            lost = key ^ self._keys[members]
+            log_smaller = np.logaddexp(log_smaller, self._log_scores_of(lost))
+            outer = np.flatnonzero(self._is_outer[members])
+            exchanged = lost[outer, None] ^ self._keys[self._candidates]
+            log_exchanged[outer] = np.logaddexp(
+                log_exchanged[outer], self._log_scores_of(exchanged)
+            )
+        log_exchanged[(sets[:, :, None] == self._candidates).any(axis=1)] = -np.inf
+        return log_smaller, log_exchanged
 
-    def _score(self, sets: list[Set]) -> None:
-        """Score sets that have not been scored yet, those of one size together."""
-        new = [members for members in dict.fromkeys(sets) if members not in self._known]
-        for size in {len(members) for members in new}:
-            same = [members for members in new if len(members) == size]
-            rows = np.array(same, dtype=np.int16)
-            scores = self._scorer.families(self._child, rows)
-            scores = scores + self._prior.log_weights(self._child, rows)
-            self._known.update(zip(same, scores.tolist(), strict=True))
+    def _keys_of(self, sets: Members) -> Keys:
+        keys: Keys = np.bitwise_xor.reduce(self._keys[sets], axis=1)
+        return keys
+
+    def _log_scores_of(self, keys: Keys) -> Floats:
+        """The scores of the sets with these keys, minus infinity where the table has none."""
+        places = np.searchsorted(self._listed, keys)
+        places[places == len(self._listed)] = 0
+        return np.where(self._listed[places] == keys, self._log_scores[places], -np.inf)
 
 
-def _exchanged(members: Set, lost: int | None, gained: int | None) -> Set:
-    """A set without ``lost`` and with ``gained``, if these are given."""
-    kept = [u for u in members if u != lost]
-    return tuple(sorted([*kept, gained] if gained is not None else kept))
+def _with_each(own: Members, gained: NDArray[np.intp]) -> Members:
+    """``own`` with one of the ``gained`` nodes each."""
+    rows = np.empty((len(gained), len(own) + 1), dtype=np.int16)
+    rows[:, :-1] = own
+    rows[:, -1] = gained
+    return np.sort(rows, axis=1)
