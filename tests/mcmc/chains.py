@@ -43,6 +43,7 @@ class Recipe:
     sweep: int = 20
     fresh: bool = False  # the last replica is drawn afresh; its power is 0
     exchanges: int = 0  # of parts of DAGs, between swaps
+    rounds: int = 1  # of swaps and exchanges
 
     def plan(self, n: int, thin: int = 1, edge_thin: int = 1) -> Plan:
         shares = [self.moves.get(move, 0.0) for move in MOVES]
@@ -59,6 +60,7 @@ class Recipe:
             sweep=self.sweep,
             fresh_sizes=sizes,
             exchanges=self.exchanges,
+            rounds=self.rounds,
             thin=thin,
             edge_thin=edge_thin,
         )

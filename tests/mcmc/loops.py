@@ -363,8 +363,8 @@ def draw_dags(view, state, rng, codes):
 
 
 @kernel
-def layers_of(dag, layer):
-    return find_layers(dag, layer)
+def layers_of(dag, order, layer):
+    return find_layers(dag, order, layer)
 
 
 @kernel

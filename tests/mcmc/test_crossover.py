@@ -328,7 +328,7 @@ def test_compiled_parts_before_and_after_an_exchange():
 
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_layers_of_all_graphs(n):
-    """-1 for those with a cycle, layers for all others."""
+    """-1 for those with a cycle, layers for all others, whatever the order they are found in."""
     others = [[u for u in range(n) if u != v] for v in range(n)]
     sets = [[frozenset(s) for k in range(n) for s in combinations(own, k)] for own in others]
     n_dags = 0
@@ -337,13 +337,14 @@ def test_layers_of_all_graphs(n):
         for v, own in enumerate(parents):
             dag.n_parents[v] = len(own)
             dag.parents[v, : len(own)] = sorted(own)
-        found = layers_of(dag, layer)
-        if parents in dag_index(n):
-            layers = peel([set(own) for own in parents])
-            assert (found, layer.tolist()) == (len(layers), levels(layers))
-            n_dags += 1
-        else:
-            assert found == -1
+        for order in (np.arange(n), np.arange(n)[::-1].copy()):
+            found = layers_of(dag, order, layer)
+            if parents in dag_index(n):
+                layers = peel([set(own) for own in parents])
+                assert (found, layer.tolist()) == (len(layers), levels(layers))
+            else:
+                assert found == -1
+        n_dags += parents in dag_index(n)
     assert n_dags == {2: 3, 3: 25, 4: 543}[n]
 
 
@@ -450,6 +451,21 @@ def test_compiled_sweeps_exchange_the_pairs_that_were_not_swapped():
     check_sweeps_with_exchanges(recipe, 2)
     with pytest.raises(AssertionError):
         check_sweeps_with_exchanges(replace(recipe, exchanges=0), 2)
+
+
+def test_compiled_sweeps_of_two_rounds():
+    """All pairs are swapped, and all exchange parts, before the next step is taken."""
+    target, recipe, steps, swaps, crossings = sweep_parts(1)
+    chain = Chain(target, replace(recipe, rounds=2), seed=1)
+    for step, start in product((0, 1), ([0, 5, 12], [3, 11, 7])):
+        law = np.zeros((13, 13, 13))
+        law[tuple(start)] = 1.0
+        first = law = through_sweep(through_sweep(law, steps, swaps, 0), (), crossings, 1)
+        law = through_sweep(through_sweep(law, (), swaps, 1), (), crossings, 0)
+        counts = sweep_counts(chain, start, step, 6_000)
+        check_counts(counts.ravel(), np.maximum(law, 0.0).ravel(), FALSE_ALARM / 4)
+        with pytest.raises(AssertionError):
+            check_counts(counts.ravel(), np.maximum(first, 0.0).ravel(), FALSE_ALARM / 4)
 
 
 def test_replicas_with_exchanges_keep_their_powers():

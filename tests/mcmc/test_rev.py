@@ -162,7 +162,7 @@ def test_layers_and_descendants_of_all_dags(n):
         state = make_dag_state(view, dag)
         layer = np.empty(n, dtype=np.int64)
         layers = partitions(n)[partition_of_dags(n)[dag]]
-        assert layers_of(state, layer) == len(layers)
+        assert layers_of(state, np.arange(n), layer) == len(layers)
         assert layer.tolist() == levels(layers)
         for root in range(n):
             blocked = np.zeros(n, dtype=np.int64)

@@ -137,8 +137,10 @@ def cross_over(view, replicas, power, upper, n_tries, scratch, rng):
         choose_part(first, second, n_differing, scratch, rng)
         exchange(view, first, second, n_differing, scratch)
         is_accepted = False
-        our_layers = find_layers(first, scratch.ours.layer)
-        their_layers = find_layers(second, scratch.theirs.layer) if our_layers >= 0 else -1
+        our_layers = find_layers(first, ours.order, scratch.ours.layer)
+        their_layers = -1
+        if our_layers >= 0:
+            their_layers = find_layers(second, theirs.order, scratch.theirs.layer)
         if their_layers >= 0:
             log_ratio = _gain(view, first, ours, scratch.ours, power[upper])
             log_ratio += _gain(view, second, theirs, scratch.theirs, power[upper + 1])

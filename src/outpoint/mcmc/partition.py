@@ -92,7 +92,7 @@ def layers_to_partition(layer, n_layers, state):
 @inlined
 def dag_to_partition(view, dag, state):
     """Make ``state`` the partition of a DAG, scored; outside sets are held."""
-    n_layers = find_layers(dag, state.layer)
+    n_layers = find_layers(dag, state.order, state.layer)
     layers_to_partition(state.layer, n_layers, state)
     hold_outside(dag, state)
     score_partition(view, state)

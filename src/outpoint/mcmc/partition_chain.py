@@ -30,9 +30,9 @@ class Plan(NamedTuple):
     try to hold or to release a single set.
     Replicas are swapped every ``sweep`` steps.
     With ``fresh_sizes`` the last replica is drawn afresh before each swap, see
-    :func:`~outpoint.mcmc.replicas.draw_partition`; its power must be 0. Between swaps neighbours
-    try ``exchanges`` of parts of their DAGs. A draw is kept every ``thin`` steps, edge
-    probabilities are added every ``edge_thin``.
+    :func:`~outpoint.mcmc.replicas.draw_partition`; its power must be 0. Neighbours that are not
+    swapped try ``exchanges`` of parts of their DAGs; there are ``rounds`` of both after a sweep. A
+    draw is kept every ``thin`` steps, edge probabilities are added every ``edge_thin``.
     """
 
     cumulative: NDArray[np.float64]
@@ -43,6 +43,7 @@ class Plan(NamedTuple):
     sweep: int
     fresh_sizes: NDArray[np.float64]
     exchanges: int
+    rounds: int
     thin: int
     edge_thin: int
 

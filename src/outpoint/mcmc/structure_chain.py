@@ -49,13 +49,15 @@ class Neighbourhood(NamedTuple):
     """Who can be reached from a DAG by changing one edge.
 
     ``reach[u]`` holds the descendants of u as bits of 64-bit words; ``additions[v]`` counts the
-    parents that v could get, ``reversals[v]`` its incoming edges that could be turned.
+    parents that v could get, ``reversals[v]`` its incoming edges that could be turned. ``order``
+    is any order of the nodes.
     """
 
     reach: NDArray[np.uint64]
     layer: NDArray[np.int64]
     additions: NDArray[np.int64]
     reversals: NDArray[np.int64]
+    order: NDArray[np.int64]
 
 
 class StructureState(NamedTuple):
@@ -76,6 +78,7 @@ def make_neighbourhood(n: int) -> Neighbourhood:
         np.zeros(n, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
+        np.arange(n),
     )
 
 
@@ -148,7 +151,7 @@ def fill_reach(dag, near):
     for node in range(n):
         for word in range(near.reach.shape[1]):
             near.reach[node, word] = np.uint64(0)
-    n_layers = find_layers(dag, near.layer)
+    n_layers = find_layers(dag, near.order, near.layer)
     for level in range(n_layers - 1, 0, -1):
         for node in range(n):
             if near.layer[node] == level:

@@ -17,6 +17,9 @@ from outpoint.tables.view import inside_score, inside_sum, sum_containing
 INSIDE = -1
 """Stands in ``held`` for a node whose parents are summed over the inside sets."""
 
+REFUSALS = 8
+"""Sets of a list that are drawn without a look at which are allowed, at most."""
+
 
 @inlined
 def allowed_mask(view, node, layer, level):
@@ -237,11 +240,34 @@ def draw_any(view, node, layer, level, rng):
         if is_open(view, place, allowed, layer, level, -1):
             found += np.exp(outside.score[place] - inside)
             if found >= most:
-                log_outside = add_outside(view, node, layer, level, -1, -np.inf)
-                return draw_outside(view, node, layer, level, -1, log_outside, rng.random())
+                return _draw_listed(view, node, allowed, layer, level, rng)
             log_left = inside + np.log(most - found)
         place += 1
     return draw_inside(view, view.ranked, node, node, allowed, inside, rng.random())
+
+
+@inlined
+def _draw_listed(view, node, allowed, layer, level, rng):
+    """Draw an allowed outside set by its weight, and return its code; there is one.
+
+    A few times a set of the whole list is drawn, which is allowed or is not: that takes no more
+    than a look into the list. Where the best sets are not allowed all of it is gone through.
+    """
+    outside = view.outside
+    first, stop = outside.start[node], outside.start[node + 1]
+    for _ in range(REFUSALS):
+        log_pick = outside.log_tail[first] + np.log(1.0 - rng.random())
+        low, high = first, stop  # the last place whose tail is at least that
+        while high - low > 1:
+            middle = (low + high) // 2
+            if outside.log_tail[middle] >= log_pick:
+                low = middle
+            else:
+                high = middle
+        if is_open(view, low, allowed, layer, level, -1):
+            return ~np.int64(low)
+    log_outside = add_outside(view, node, layer, level, -1, -np.inf)
+    return draw_outside(view, node, layer, level, -1, log_outside, rng.random())
 
 
 @inlined

@@ -37,9 +37,11 @@ def end_sweep(view, replicas, ladder, scratch, plan, step, rng):
         state = borrowed(replica_state(replicas, replica))
         add_moments(view, state, ladder, replica)
     if step % plan.sweep == 0:
-        parity = (step // plan.sweep) % 2
-        swap_replicas(view, replicas, ladder, parity, rng)
-        # The pairs that have not just been swapped.
-        for upper in range(1 - parity, last, 2):
-            cross_over(view, replicas, ladder.power, upper, plan.exchanges, scratch, rng)
+        first = step // plan.sweep * plan.rounds
+        for now in range(first, first + plan.rounds):
+            parity = now % 2
+            swap_replicas(view, replicas, ladder, parity, rng)
+            # The pairs that have not just been swapped.
+            for upper in range(1 - parity, last, 2):
+                cross_over(view, replicas, ladder.power, upper, plan.exchanges, scratch, rng)
     return NOTHING

@@ -28,7 +28,7 @@ from outpoint.mcmc.moves.node_gibbs import (
 )
 from outpoint.mcmc.moves.step import Step, once
 from outpoint.mcmc.sums import INSIDE, highest_layer, log_tau
-from outpoint.tables.logspace import LOG_EPSILON
+from outpoint.tables.logspace import LOG_EPSILON, log_add
 from outpoint.tables.outside import outside_penalty
 from outpoint.tables.view import TableView
 
@@ -40,13 +40,15 @@ class Redraw(NamedTuple):
     """Scratch space: level and weight of each outside set of a node, their sums by level.
 
     Weights are relative to the best set of the same level, whose log weight is ``log_best``: scores
-    of one node may lie thousands of log units apart.
+    of one node may lie thousands of log units apart. ``log_rest`` are the weights of all other
+    nodes, summed over the two places of each level.
     """
 
     level: NDArray[np.int64]
     weight: NDArray[np.float64]
     by_level: NDArray[np.float64]
     log_best: NDArray[np.float64]
+    log_rest: NDArray[np.float64]
 
 
 def make_redraw(n_nodes: int, longest: int) -> Redraw:
@@ -54,34 +56,37 @@ def make_redraw(n_nodes: int, longest: int) -> Redraw:
     return Redraw(
         np.zeros(longest, dtype=np.int64),
         np.zeros(longest),
-        np.zeros(n_nodes + 2),
-        np.zeros(n_nodes + 2),
+        *(np.zeros(n_nodes + 2) for _ in range(3)),
     )
 
 
 @inlined
 def redraw_node(view, state, node, power, scratch, redraw, rng):
-    """Draw place and parent sets of ``node`` together; returns whether anything has changed."""
+    """Draw place and parent sets of ``node`` together; returns whether anything has changed.
+
+    Whether it holds an outside set is drawn first: a uniform number u says how much all of these
+    may weigh, u / (1 - u) times the inside sets, until one of them wins. Most often the best ones
+    of the list show that they do not.
+    """
     n_layers, gone, n_concerned = weigh_rest(view, state, node, scratch)
     sum_own(view, node, n_layers, scratch)
-    log_rest, log_total = _bound_places(n_layers, power, scratch)
-    n_sets = _weigh_outside(view, scratch.rest, node, power, n_layers, log_total - log_rest, redraw)
+    log_inside = _sum_places(n_layers, power, scratch, redraw)
+    uniform = rng.random()
+    log_most = log_inside + np.log(uniform / (1.0 - uniform)) if uniform > 0.0 else -np.inf
+    n_sets = _weigh_outside(view, scratch.rest, node, power, n_layers, log_most, redraw)
+    own, log_own = scratch.own, scratch.log_own
     for level in range(n_layers + 1):
-        inside = scratch.own[level]
-        log_inside = power * inside if inside > -np.inf else -np.inf
-        scratch.log_own[level] = _log_plus(
-            log_inside, redraw.by_level[level], redraw.log_best[level]
-        )
+        log_own[level] = -np.inf
+        if n_sets == 0 and own[level] > -np.inf:
+            log_own[level] = power * own[level]
+        elif n_sets > 0 and redraw.by_level[level] > 0.0:
+            log_own[level] = np.log(redraw.by_level[level]) + redraw.log_best[level]
     target, is_new = draw_place(n_layers, power, scratch, rng)
-    inside = scratch.own[target]
-    chosen = INSIDE
-    share = np.exp(power * inside - scratch.log_own[target]) if inside > -np.inf else 0.0
-    if rng.random() >= share:
-        chosen = _pick(view, node, n_sets, target, redraw, rng)
+    chosen = _pick(view, node, n_sets, target, redraw, rng) if n_sets > 0 else INSIDE
     is_kept = chosen == state.held[node]
     state.held[node] = chosen
-    own = inside if chosen == INSIDE else view.outside.score[chosen]
-    has_moved = move_node(state, node, gone, n_concerned, target, is_new, own, scratch)
+    log_tau = own[target] if chosen == INSIDE else view.outside.score[chosen]
+    has_moved = move_node(state, node, gone, n_concerned, target, is_new, log_tau, scratch)
     return has_moved or not is_kept
 
 
@@ -112,38 +117,49 @@ def hold_or_release(view, state, node, power, rng):
 
 
 @inlined
-def _bound_places(n_layers, power, scratch):
-    """Bounds on log sums over all places, to the power.
+def _sum_places(n_layers, power, scratch, redraw):
+    """Sum the weights of the rest by level, in ``log_rest``, all to the power.
 
-    From above that of the weights of the rest, from below that of these times the inside sums.
+    Returns the log sum over all places of these times the inside sets.
     """
     log_weight, own = scratch.log_weight, scratch.own
-    top_rest = top_total = -np.inf
-    for i in range(2 * n_layers + 1):
-        if log_weight[i] > -np.inf:
-            top_rest = max(top_rest, power * log_weight[i])
-            if own[i // 2] > -np.inf:
-                top_total = max(top_total, power * (log_weight[i] + own[i // 2]))
-    # A sum of k terms lies between its largest term and k times that.
-    return top_rest + np.log(2.0 * n_layers + 1.0), top_total
+    log_inside = -np.inf
+    for level in range(n_layers + 1):
+        log_rest = power * log_weight[2 * level] if log_weight[2 * level] > -np.inf else -np.inf
+        if level < n_layers and log_weight[2 * level + 1] > -np.inf:
+            log_rest = log_add(log_rest, power * log_weight[2 * level + 1])
+        redraw.log_rest[level] = log_rest
+        if own[level] > -np.inf:
+            log_inside = log_add(log_inside, log_rest + power * own[level])
+    return log_inside
 
 
 @inlined
-def _weigh_outside(view, rest, node, power, n_layers, log_margin, redraw):
-    """Level and weight of the outside sets, as far as they can matter; returns their number.
+def _weigh_outside(view, rest, node, power, n_layers, log_most, redraw):
+    """Whether outside sets weigh more than ``log_most``, all together and at all places.
 
-    ``log_margin`` is a lower bound of how much the inside sets weigh, in terms of an own weight of
-    1 at all places.
+    Returns 0 if they do not; otherwise level and weight of those that can matter are there, and
+    their number is returned.
     """
+    top_rest = -np.inf
+    for level in range(n_layers + 1):
+        top_rest = max(top_rest, redraw.log_rest[level])
     for level in range(n_layers + 2):
         redraw.by_level[level] = 0.0
     first, last = view.outside.start[node], view.outside.start[node + 1]
     shift = outside_penalty(view.penalty, node, power)
+    log_found = -np.inf
     for place in range(first, last):
         log_own = power * view.outside.score[place] - shift
-        is_look = (place - first) % LOOKS == 0
-        if is_look and log_own + np.log(last - place) < log_margin + LOG_EPSILON:
-            return place - first
+        if place - first < LOOKS or (place - first) % LOOKS == 0:
+            log_left = log_own + np.log(last - place)
+            if power == 1.0:
+                log_left = view.outside.log_tail[place]
+            log_left += top_rest
+            if log_found <= log_most and log_add(log_found, log_left) <= log_most:
+                return 0
+            if log_found > log_most and log_left < log_found + LOG_EPSILON:
+                return place - first
         level = highest_layer(view, place, rest, node) + 1
         if redraw.by_level[level] == 0.0:  # sets are ranked: the first of a level is its best
             redraw.log_best[level] = log_own
@@ -151,19 +167,9 @@ def _weigh_outside(view, rest, node, power, n_layers, log_margin, redraw):
         redraw.level[place - first] = level
         redraw.weight[place - first] = weight
         redraw.by_level[level] += weight
-    return last - first
-
-
-@inlined
-def _log_plus(log_inside, outside, log_top):
-    """log(exp(log_inside) + outside * exp(log_top))."""
-    if outside == 0.0:
-        return log_inside
-    log_outside = np.log(outside) + log_top
-    if log_inside == -np.inf:
-        return log_outside
-    top = max(log_inside, log_outside)
-    return top + np.log(np.exp(log_inside - top) + np.exp(log_outside - top))
+        if redraw.log_rest[level] > -np.inf:
+            log_found = log_add(log_found, log_own + redraw.log_rest[level])
+    return last - first if log_found > log_most else 0
 
 
 @inlined

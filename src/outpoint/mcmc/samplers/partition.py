@@ -23,6 +23,10 @@ from outpoint.tables.view import TableView, empty_scores, most_parents
 EXCHANGES = 10
 """Exchanges of parts that two neighbouring replicas try at a time."""
 
+NODES_PER_ROUND = 30
+"""Rounds of swaps and exchanges after a sweep: one for so many nodes. States climb a ladder by
+exchanges more than by their own steps, and larger networks have more parts."""
+
 
 class PartitionChain(Chain):
     """A chain on partitions with one replica: the paper's moves, or the user's own."""
@@ -47,6 +51,7 @@ class PartitionChain(Chain):
             sweep=SWEEP,
             fresh_sizes=np.zeros((0, 0)),
             exchanges=EXCHANGES,
+            rounds=max(1, len(start) // NODES_PER_ROUND),
             thin=settings.thin,
             edge_thin=settings.edge_thin,
         )
