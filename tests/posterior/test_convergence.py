@@ -245,6 +245,30 @@ def test_differences_that_chance_explains_are_not_called_a_disagreement():
     assert set(longer.edges.status) <= {"ok", "precise"}
 
 
+def coins_apart(more: int) -> np.ndarray:
+    """Four chains of 68 flips; the first has so many more heads than tails than the others."""
+    rng = np.random.default_rng(1)
+    halves = (np.arange(34)[:, None] < [17 + more / 2, 17, 17, 17]).astype(float)
+    parts = [rng.permuted(halves, axis=0).T[:, :, None] for _ in range(2)]
+    return np.concatenate(parts, axis=1)
+
+
+def test_agreement_that_may_be_luck_is_not_enough():
+    """With so few effective draws means that lie .09 apart might as well lie .13 apart."""
+    closer = judge(coins_apart(4), *run()[1:])
+    assert closer.converged, closer.verdict
+    assert 0.05 < closer.largest_difference < 0.07
+    found = judge(coins_apart(6), *run()[1:])
+    assert 0.07 < found.largest_difference < 0.1
+    assert 100 < found.smallest_ess < 300
+    assert not found.converged
+    assert found.verdict.startswith("not converged: the chains are too short")
+    assert found.n_disagreeing == 1
+    assert found.groups == ((0, 1, 2, 3),)
+    longer = np.concatenate([coins_apart(6)] * 2, axis=1)
+    assert judge(longer, *run()[1:]).converged, "the same difference of twice as many draws"
+
+
 @pytest.mark.parametrize("apart", [0.11, 0.13, 0.15, 0.19, 0.3])
 def test_chance_explains_no_difference_that_stays(apart):
     """Chains that stay so far apart, of 2,000 independent draws each, which R-hat hardly sees."""

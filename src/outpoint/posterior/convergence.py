@@ -293,7 +293,7 @@ def _first_problem(evidence: _Evidence) -> str:
             "unknown: a single chain cannot show whether it has converged; run several chains."
             f"{_single(evidence)}"
         )
-    if len(evidence.groups) > 1 and _may_be_chance(evidence):
+    if evidence.n_disagreeing and _may_be_chance(evidence):
         return (
             f"not converged: the chains are too short, they differ by up to "
             f"{evidence.largest_difference:.2f} on {_edges(evidence.n_disagreeing)}, which may "
@@ -353,8 +353,10 @@ def _disagreement(evidence: _Evidence) -> str:
 
 
 def _stuck_apart(evidence: _Evidence) -> str:
-    """Chains that stay at different values, though close to each other."""
-    apart = np.flatnonzero(evidence.edges.status == Status.DIFFERS)
+    """Chains that stay at different values, though close to each other: R-hat is infinite."""
+    apart = np.flatnonzero(
+        (evidence.edges.status == Status.DIFFERS) & np.isinf(evidence.edges.rhat)
+    )
     if not apart.size:
         return ""
     lowest, highest = evidence.means.min(axis=0), evidence.means.max(axis=0)

@@ -18,9 +18,10 @@ The status of a series is the first of these that holds:
 short         fewer than 4 batches: only the mean is known
 constant      one single value in all chains and batches
 negligible    all values lie within ``tolerance`` of each other
-differs       chains differ by more than ``max_difference`` in their means and it is not known to
-              be chance, or each chain stays within ``tolerance`` of a value of its own and these
-              values differ by more than ``precision`` (then R-hat is infinite)
+differs       chains differ by more than ``max_difference`` in their means (by less with few
+              effective draws, see below) and it is not known to be chance, or each chain stays
+              within ``tolerance`` of a value of its own and these values differ by more than
+              ``precision`` (then R-hat is infinite)
 late jump     at its end (the last 64th, 32nd or 16th) the mean of a chain is more than a half
               beyond that of any earlier stretch of the same length in any chain
 high rhat     R-hat above ``max_rhat``, and the mean is not known to within ``precision``
@@ -36,9 +37,12 @@ chains or by that between them, is larger than ``precision``.
 
 With 400 effective draws in all, the means of four chains that have converged still differ by more
 than 0.1 every other time where an edge is as likely as not. A difference up to twice the limit is
-therefore taken for chance where R-hat sees nothing in it, there are so many effective draws, and it
-is at most five standard errors of the mean of a chain, by what happens in the chains alone: chains
-that stay apart have small errors.
+therefore taken for chance where R-hat sees nothing in it, there are ``CHANCE_ESS`` effective draws,
+and it is at most five standard errors of the mean of a chain, by what happens in the chains alone:
+chains that stay apart have small errors. With fewer effective draws there is more chance, but none
+of it is known: chains that agree then may have done so by luck, and a longer run would take it
+back. They must therefore differ by less, at most ``CLOSE`` times the limit, unless the mean is
+known to within ``precision``.
 
 R-hat is undefined for short, constant and negligible series. Their effective sample size is too;
 the error of the mean is 0 for a constant one, and half the range for a negligible one.
@@ -102,6 +106,13 @@ class Limits:
 
 
 RECOMMENDED_ESS = 400
+
+CHANCE_ESS = 300.0
+"""Effective draws from which on a difference may be known to be chance."""
+
+CLOSE = 0.7
+"""The share of the largest difference that is allowed with fewer: after a quarter more of the steps
+few of those within it are beyond the limit."""
 
 CHANCE_ERRORS = 5.0
 """Standard errors of a mean beyond which the largest difference between chains is no chance: means
@@ -173,7 +184,8 @@ def _diagnose_columns(columns: Floats, limits: Limits, long_batches: bool) -> Se
     apart = still & (difference > limits.precision)
     rhat[apart & (n_batches >= MIN_BATCHES)] = np.inf
     is_precise = (error <= limits.precision) & ~apart
-    disagrees = _find_disagreeing(columns, difference, rhat, ess, limits)
+    is_known = is_precise | (np.nan_to_num(ess, nan=np.inf) >= CHANCE_ESS)
+    disagrees = _find_disagreeing(columns, difference, rhat, is_known, limits)
     rules = {
         Status.SHORT: np.full(n, n_batches < MIN_BATCHES),
         Status.CONSTANT: spread == 0,
@@ -200,15 +212,11 @@ def _diagnose_columns(columns: Floats, limits: Limits, long_batches: bool) -> Se
 
 
 def _find_disagreeing(
-    columns: Floats, difference: Floats, rhat: Floats, ess: Floats, limits: Limits
+    columns: Floats, difference: Floats, rhat: Floats, is_known: Booleans, limits: Limits
 ) -> Booleans:
     """Where chains differ by more than the limit, and more than by known chance."""
-    disagrees = difference > limits.max_difference
-    may_be_chance = (
-        (difference <= 2 * limits.max_difference)
-        & (rhat <= limits.max_rhat)
-        & (ess >= RECOMMENDED_ESS)
-    )
+    disagrees = difference > limits.max_difference * np.where(is_known, 1.0, CLOSE)
+    may_be_chance = (difference <= 2 * limits.max_difference) & (rhat <= limits.max_rhat) & is_known
     for place in np.flatnonzero(disagrees & may_be_chance):
         error = np.sqrt(np.mean(mean_errors(columns[place]) ** 2))
         disagrees[place] = difference[place] > CHANCE_ERRORS * error
