@@ -389,6 +389,12 @@ CASES = [
         "'y' lacks 67% of its values, so that little is known of it",
     ),
     Case(
+        "a column that is nearly empty",
+        rows("x,y,z", measure, lambda i: other(i) if i % 30 == 0 else "", age),
+        True,
+        "left out 'y', which has hardly any values (2 in 60 rows)",
+    ),
+    Case(
         "missing values as ?, ., - and null",
         rows(
             "a,b,c,d",

@@ -24,6 +24,7 @@ _WHY: dict[ProblemKind, tuple[str, str]] = {
     "type": ("holds neither numbers nor categories", "hold neither numbers nor categories"),
     "empty": ("has no values", "have no values"),
     "sparse": ("lacks too many values", "lack too many values"),
+    "scarce": ("has hardly any values", "have hardly any values"),
     "constant": ("is constant", "are constant"),
 }
 """Why a column, or several, is left out."""
