@@ -102,7 +102,9 @@ def list_of(value: Any) -> list[Any]:
 
     The edges of a networkx graph are a set and a mapping at once, and count.
     """
-    if isinstance(value, str | bytes) or (isinstance(value, Mapping) and not isinstance(value, Set)):
+    if isinstance(value, str | bytes) or (
+        isinstance(value, Mapping) and not isinstance(value, Set)
+    ):
         raise TypeError
     most = MOST_ITEMS if hasattr(value, "__len__") else MOST_OF_ENDLESS
     demand(most == MOST_OF_ENDLESS or len(value) <= most)
