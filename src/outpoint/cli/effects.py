@@ -76,12 +76,8 @@ def effects(
     seed: options.Seed = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Write all pairs, or those of --cause and --effect, to this CSV file.",
-            rich_help_panel=options.OUTPUT,
+        options.file_to_write(
+            "Write all pairs, or those of --cause and --effect, to this CSV file."
         ),
     ] = None,
     quiet: options.Quiet = False,
