@@ -528,7 +528,7 @@ CASES = [
         True,
         "4 obs",
     ),
-    Case("100,000 rows", noise(100_000, 12), True, "100000 observations of 12 continuous"),
+    Case("100,000 rows", noise(100_000, 12), True, "100,000 observations of 12 continuous"),
     Case("2,000 columns", noise(50, 2000), True, "fewer rows (50) than columns (2000)"),
     Case(
         "all combinations with counts",

@@ -414,8 +414,9 @@ class TestKinds:
         table = frame(size=["small", "large", "medium"] * 20)
         order = {"size": ["small", "medium", "large"]}
         assert the_note(load_dataset(table, ordinal=order)) == (
-            "'size' enters as normal scores of its ordered levels (small < medium < large); for "
-            'unordered ones use categorical=["size"]'
+            "'size' enters as normal scores of its ordered levels (small < medium < large); "
+            "another order is given with ordinal=, and levels without an order with "
+            'categorical=["size"]'
         )
         assert "(large < medium < small)" in the_note(load_dataset(table, ordinal=["size"]))
         with pytest.raises(DataError, match=r"does not name all levels.*'size' \('medium'\)"):
@@ -537,6 +538,10 @@ class TestRows:
         for strict in (False, True):
             with pytest.raises(DataError, match=f"a matrix of {what} between 'x1', 'x2', 'x3' and"):
                 load_dataset(matrix, strict=strict)
+        # as R writes cov.wt(): means and the number of rows stand beside the matrix
+        listed = pd.DataFrame(matrix, columns=["a", "b", "c", "d"]).assign(center=0, n_obs=30)
+        with pytest.raises(DataError, match=f"a matrix of {what} between 'a', 'b', 'c' and"):
+            load_dataset(listed)
         assert load_dataset(matrix[:3]).n_obs == 3
         assert load_dataset(matrix + np.triu(np.ones((4, 4)), 1)).n_obs == 4
 
