@@ -25,7 +25,9 @@ from outpoint.cli import main
 GIVEN = 30.0
 """Seconds that ``learn`` is given."""
 
-RUN = "run"
+RUN, FILE, LAST = "run", "the table", "the last variable"
+"""Words of commands: the directory of the run, and two that each table has its own for."""
+
 LEARN = ("--time", f"{GIVEN:.0f}s", "--seed", "1", "--out", RUN)
 COMMANDS = {
     "effects": ("effects", RUN, "--seed", "1"),
@@ -37,6 +39,10 @@ COMMANDS = {
     "export edges": ("export", RUN, "edges.csv", "--what", "edges"),
     "export arviz": ("export", RUN, "draws.nc", "--what", "arviz"),
     "compare": ("compare", RUN, RUN, "--quiet"),
+    "parameters": ("parameters", RUN),
+    "predict": ("predict", RUN, FILE, "--target", LAST, "--out", "predicted.csv"),
+    "predict densities": ("predict", RUN, FILE, "--out", "densities.csv"),
+    "sample": ("sample", RUN, "-n", "50", "--seed", "1", "--out", "rows.csv"),
 }
 """The commands that are tried on a run, all but ``learn``."""
 
@@ -73,9 +79,12 @@ def try_table(file: Path, tell: Callable[[Any], None], *, again: bool) -> None:
     tell(learned)
     if learned.outcome != DONE:
         return
-    tell(describe(Path(RUN), learned.said))
+    facts = describe(Path(RUN), learned.said)
+    tell(facts)
+    own = {FILE: os.path.relpath(file), LAST: list(facts["kinds"])[-1]}
     for name, command in COMMANDS.items():
-        tell(_expect_no_difference(run(name, command)) if name == "compare" else run(name, command))
+        step = run(name, tuple(own.get(word, word) for word in command))
+        tell(_expect_no_difference(step) if name == "compare" else step)
     tell(_called("load", lambda: check_answers(kept["posterior"], op.load(Path(RUN)))))
     if again:
         tell(_called("run again", lambda: _make_again(kept["again"], Path(RUN).absolute())))

@@ -8,16 +8,21 @@ import pandas as pd
 FEW, MANY = 5, 22
 """Columns for a posterior that is summed, and one that is sampled."""
 
+HOLES = 0.05
+"""The share of cells that are missing where some are."""
+
 
 def write_examples(folder: Path) -> list[Path]:
-    """Write tables of numbers, of categories and of both."""
+    """Write tables of numbers, of categories and of both, each without and with holes."""
     rng = np.random.default_rng(1)
     files = []
     for n_columns in (FEW, MANY):
         for kind in ("numbers", "categories", "both"):
-            path = folder / f"{kind}-{n_columns}.csv"
-            _example(rng, n_columns, kind).to_csv(path, index=False)
-            files.append(path)
+            table = _example(rng, n_columns, kind)
+            holes = rng.random(table.shape) < HOLES
+            for name, example in (kind, table), (f"{kind}-with-holes", table.mask(holes)):
+                files.append(folder / f"{name}-{n_columns}.csv")
+                example.to_csv(files[-1], index=False)
     return files
 
 

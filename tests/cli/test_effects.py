@@ -37,6 +37,10 @@ def test_screen(run: Run, runs: Runs) -> None:
     assert len([line for line in lines if line[:1] in "abcd" and line[1:2] == " "]) == 12
     assert all(line == line.rstrip() for line in lines)
     assert "-0.000" not in "\n".join(lines)
+    assert lines[-3] == (
+        "Meaning   what one unit more of the cause changes in the mean of the effect; probability "
+        "is that of a directed path"
+    )
     assert lines[-2] == (
         "Draws     100 DAGs, each with new parameters; 95% of the effects drawn lie between "
         "lower and upper, in the units of the data"
@@ -72,7 +76,12 @@ def test_categories_have_effects(run: Run) -> None:
     check_schema(found, "effects")
     assert found["left_out"] == []
     assert {row["cause"] for row in found["effects"]} == set(op.datasets.boston().names)
-    assert run("effects", "r", "--cause", "chas", "--draws", "20").code == 0
+    shown = run("effects", "r", "--cause", "chas", "--draws", "20").out
+    assert (
+        "Meaning   what one unit more of the cause, or its last level instead of its first "
+        "(chas: 1 to 2), changes in the mean of the effect, or in the probability of its last "
+        "level; probability is that of a directed path\n" in shown
+    )
 
 
 def test_effects_in_series(run: Run) -> None:

@@ -1,6 +1,7 @@
 """``outpoint learn``: what it prints, what it writes, and what every option changes."""
 
 import csv
+import gzip
 import re
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,25 @@ def test_default_directory_is_numbered(run: Run) -> None:
     assert Path("outpoint-run-data-4").is_dir()
     assert learn_json(run, "data.csv", "--overwrite")["n_nodes"] == 4
     assert Path("outpoint-run-data-5").is_dir(), "--overwrite replaces only what --out names"
+
+
+def test_default_directory_has_the_whole_name(run: Run) -> None:
+    Path("psych.bfi.csv").write_text(table())
+    with gzip.open("psych.sat.act.csv.gz", "wt") as file:
+        file.write(table())
+    for name in ("psych.bfi", "psych.sat.act"):
+        run("learn", f"{name}.csv" + ".gz" * name.endswith("act"), "-q")
+        assert Path(f"outpoint-run-{name}").is_dir()
+
+
+def test_edges_without_any_probability_are_not_listed(run: Run) -> None:
+    """Two columns are crossed, the third mostly tells the first."""
+    rows = [f"a{i % 6},b{i // 6 % 6},c{(i + (i % 7 == 0)) % 6}" for i in range(360)]
+    Path("crossed.csv").write_text("\n".join(["a,b,c", *rows, ""]))
+    lines = run("learn", "crossed.csv").out.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("strongest edges"))
+    assert {*lines[start + 1].split()[:3:2]} == {"a", "c"}
+    assert lines[start + 2] == ""
 
 
 def test_directory_of_a_long_file_name(run: Run) -> None:

@@ -389,6 +389,12 @@ CASES = [
         "'y' lacks 67% of its values, so that little is known of it",
     ),
     Case(
+        "a column that is nearly empty",
+        rows("x,y,z", measure, lambda i: other(i) if i % 30 == 0 else "", age),
+        True,
+        "left out 'y', which has hardly any values (2 in 60 rows)",
+    ),
+    Case(
         "missing values as ?, ., - and null",
         rows(
             "a,b,c,d",
@@ -522,7 +528,7 @@ CASES = [
         True,
         "4 obs",
     ),
-    Case("100,000 rows", noise(100_000, 12), True, "100000 observations of 12 continuous"),
+    Case("100,000 rows", noise(100_000, 12), True, "100,000 observations of 12 continuous"),
     Case("2,000 columns", noise(50, 2000), True, "fewer rows (50) than columns (2000)"),
     Case(
         "all combinations with counts",

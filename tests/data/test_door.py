@@ -279,6 +279,32 @@ class TestMissing:
         with pytest.raises(DataError, match="'z' has 30 missing values"):
             load_dataset(table, strict=True)
 
+    @pytest.mark.parametrize(("n_values", "is_left_out"), [(2, True), (3, False)])
+    def test_a_column_with_hardly_any_values_is_left_out(
+        self, n_values: int, is_left_out: bool
+    ) -> None:
+        few = np.arange(N) % (N // n_values) == 0
+        assert few.sum() == n_values
+        words = np.where(np.arange(N) % 40 == 0, "low", "high")
+        table = frame(z=np.where(few, X * Y, np.nan), w=np.where(few, words, None))
+        data = load_dataset(table)
+        if not is_left_out:
+            assert data.names == ("z", "w", "x", "y")
+            return
+        assert data.names == ("x", "y")
+        assert the_note(data) == (
+            "left out 'z' and 'w', which have hardly any values; keep them with "
+            'continuous=["z"] or categorical=["w"]'
+        )
+        kept = load_dataset(table, continuous=["z"])
+        assert kept.names == ("z", "x", "y")
+        assert the_note(kept) == (
+            "left out 'w', which has hardly any values (2 in 60 rows); keep it with "
+            'categorical=["w"]'
+        )
+        with pytest.raises(DataError, match="Columns 'z' and 'w' hold hardly any values"):
+            load_dataset(table, missing="augment", strict=True)
+
     def test_every_row(self) -> None:
         table = frame(z=np.nan)
         with pytest.raises(DataError, match=r'Every row has a missing value.*drop=\["z"\]'):
@@ -388,8 +414,9 @@ class TestKinds:
         table = frame(size=["small", "large", "medium"] * 20)
         order = {"size": ["small", "medium", "large"]}
         assert the_note(load_dataset(table, ordinal=order)) == (
-            "'size' enters as normal scores of its ordered levels (small < medium < large); for "
-            'unordered ones use categorical=["size"]'
+            "'size' enters as normal scores of its ordered levels (small < medium < large); "
+            "another order is given with ordinal=, and levels without an order with "
+            'categorical=["size"]'
         )
         assert "(large < medium < small)" in the_note(load_dataset(table, ordinal=["size"]))
         with pytest.raises(DataError, match=r"does not name all levels.*'size' \('medium'\)"):
@@ -511,6 +538,10 @@ class TestRows:
         for strict in (False, True):
             with pytest.raises(DataError, match=f"a matrix of {what} between 'x1', 'x2', 'x3' and"):
                 load_dataset(matrix, strict=strict)
+        # as R writes cov.wt(): means and the number of rows stand beside the matrix
+        listed = pd.DataFrame(matrix, columns=["a", "b", "c", "d"]).assign(center=0, n_obs=30)
+        with pytest.raises(DataError, match=f"a matrix of {what} between 'a', 'b', 'c' and"):
+            load_dataset(listed)
         assert load_dataset(matrix[:3]).n_obs == 3
         assert load_dataset(matrix + np.triu(np.ones((4, 4)), 1)).n_obs == 4
 

@@ -1,10 +1,10 @@
 """``outpoint datasets``: the bundled data sets."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from outpoint.cli import options
 from outpoint.errors import OptionError
 
 
@@ -13,10 +13,7 @@ def datasets(
         str | None,
         typer.Argument(metavar="NAME", help="Data set to write (default: list them all)."),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="CSV file (default: standard output)."),
-    ] = None,
+    out: options.Table = None,
 ) -> None:
     """List the bundled data sets, or write one as CSV.
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from outpoint.posterior.what_if import Effect
 
 N_SHOWN = 20
+N_SETS_SHOWN = 5
 BETWEEN = "of this series, effects are those between continuous variables"
 IN_UNITS = ("mean", "sd", "lower", "upper", "mean_given_path")
 """Columns of any size, of which three digits are shown wherever they begin."""
@@ -75,12 +76,8 @@ def effects(
     seed: options.Seed = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Write all pairs, or those of --cause and --effect, to this CSV file.",
-            rich_help_panel=options.OUTPUT,
+        options.file_to_write(
+            "Write all pairs, or those of --cause and --effect, to this CSV file."
         ),
     ] = None,
     quiet: options.Quiet = False,
@@ -225,6 +222,7 @@ def _print(
         table = table.assign(mean_in_sd=sizes)
     order = (-abs(sizes)).argsort(kind="stable")[:N_SHOWN]
     print_table(console, table.iloc[order], title, significant=IN_UNITS)
+    print_line(console, "Meaning", _meaning(found))
     print_line(
         console,
         "Draws",
@@ -234,6 +232,17 @@ def _print(
     if left_out:
         print_line(console, "Left out", f"{', '.join(left_out)} (categorical): {BETWEEN}")
     print_line(console, "Verdict", posterior.verdict)
+
+
+def _meaning(found: "CausalEffects") -> str:
+    """What is changed, what responds, and what ``probability`` is that of."""
+    sets = [f"{name}: {first} to {last}" for name, (first, last) in found.outermost.items()]
+    listed = ", ".join(sets[:N_SETS_SHOWN]) + (", ..." if len(sets) > N_SETS_SHOWN else "")
+    change, response = "one unit more of the cause", "the mean of the effect"
+    if sets:
+        change += f", or its last level instead of its first ({listed}),"
+        response += ", or in the probability of its last level"
+    return f"what {change} changes in {response}; probability is that of a directed path"
 
 
 def _show_one(

@@ -1,5 +1,6 @@
 """``outpoint learn``: from a table to the posterior, its files and a short summary."""
 
+import re
 import shlex
 import sys
 import warnings
@@ -143,7 +144,7 @@ def _tell_ignored(context: typer.Context) -> None:
 
 def _default_directory(data: str, resume: bool) -> Path:
     """``outpoint-run-NAME``, with a number if there is one already; the last of them to resume."""
-    stem = Path(data).name.split(".")[0][:100] or "data"
+    stem = re.sub(r"(\.[^.]*)?(\.gz)?$", "", Path(data).name)[:100] or "data"
     last, free = None, Path(f"outpoint-run-{stem}")
     number = 2
     while free.exists():

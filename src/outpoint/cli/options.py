@@ -68,6 +68,13 @@ def takes(**groups: Group) -> Callable[[Callable[..., None]], Callable[..., None
 
 OUTPUT = "Output"
 
+
+def file_to_write(what: str) -> Any:
+    """``--out FILE``, with words on what is written to it."""
+    return typer.Option("--out", "-o", metavar="FILE", help=what, rich_help_panel=OUTPUT)
+
+
+Table = Annotated[Path | None, file_to_write("CSV file (default: standard output).")]
 Data = Annotated[
     str,
     typer.Argument(

@@ -37,13 +37,7 @@ def predict(
     ] = "0.025,0.25,0.5,0.75,0.975",
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Write the predictions of all rows to this CSV file.",
-            rich_help_panel=options.OUTPUT,
-        ),
+        options.file_to_write("Write the predictions of all rows to this CSV file."),
     ] = None,
     quiet: options.Quiet = False,
     json: options.Json = False,

@@ -22,13 +22,7 @@ def report(
     given: options.Given,
     out: Annotated[
         Path,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Where to write the page.",
-            rich_help_panel=options.OUTPUT,
-        ),
+        options.file_to_write("Where to write the page."),
     ] = Path("report.html"),
     data: Annotated[
         str | None,

@@ -1,6 +1,5 @@
 """``outpoint sample``: rows simulated from the averaged model of a run."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,16 +19,7 @@ def sample(
         ),
     ] = None,
     seed: options.Seed = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="CSV file (default: standard output).",
-            rich_help_panel=options.OUTPUT,
-        ),
-    ] = None,
+    out: options.Table = None,
 ) -> None:
     """Simulate rows from the averaged model, each with a DAG and parameters of its own.
 

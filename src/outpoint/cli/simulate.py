@@ -105,16 +105,7 @@ def simulate(
             rich_help_panel=SERIES,
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="CSV file (default: standard output).",
-            rich_help_panel=options.OUTPUT,
-        ),
-    ] = None,
+    out: options.Table = None,
     truth: Annotated[
         Path | None,
         typer.Option(

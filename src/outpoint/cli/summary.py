@@ -14,7 +14,6 @@ from outpoint.cli.terminal import printable
 from outpoint.data import Dataset
 from outpoint.naming import count_of, write_number
 from outpoint.posterior import Posterior, SampledPosterior
-from outpoint.posterior.augmented import AugmentedPosterior
 from outpoint.posterior.certainty import judge_certainty
 from outpoint.posterior.info import describe_model
 from outpoint.runs.directory import RUN_FILES
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 N_EDGES_SHOWN = 15
+LEAST_SHOWN = 0.0005
+"""Smaller probabilities are 0.000 on the screen; such edges are not listed."""
+
 N_KINDS_SHOWN = 60
 LABEL_WIDTH = 10
 PROBABILITIES_WIDTH = 28
@@ -109,8 +111,7 @@ def _chains(posterior: Posterior) -> str:
         return ""
     chains = count_of(posterior.n_chains, "chain")
     draws = count_of(posterior.n_chains * posterior.n_draws, "draw")
-    what = "completed table" if isinstance(posterior, AugmentedPosterior) else "step"
-    return f", {chains} of {count_of(posterior.steps_per_chain, what)}, {draws}"
+    return f", {chains} of {count_of(posterior.steps_per_chain, posterior.step_noun)}, {draws}"
 
 
 def _seconds(elapsed: float | None) -> str:
@@ -192,7 +193,9 @@ def _strongest_edges(posterior: Posterior, width: int) -> Table:
     forward = [
         (u, v) for u, v in ranked if place[u, v] < place[v, u] and {(u, v), (v, u)} & possible
     ]
-    for parent, child in forward[:N_EDGES_SHOWN]:
+    shown = forward[:N_EDGES_SHOWN]
+    largest = [max(probability[u, v], probability[v, u]) for u, v in shown]
+    for parent, child in shown[: max(1, sum(value >= LEAST_SHOWN for value in largest))]:
         table.add_row(
             Text(_edge(parent, child, width), overflow="ellipsis", no_wrap=True),
             f"{probability[parent, child]:.3f}",

@@ -32,6 +32,7 @@ from outpoint.data.rows import find_counts, refuse_correlations, repeat_rows
 from outpoint.data.sources import Made, Source
 from outpoint.data.suitability import find_units, find_unsuitable, judge_levels, judge_words
 from outpoint.errors import DataError, OptionError
+from outpoint.naming import count_of
 
 LEAST_KEPT = 2 / 3
 """Rows with missing values are dropped by themselves if at least this share of all stays."""
@@ -39,6 +40,11 @@ LEAST_KEPT = 2 / 3
 MOST_MISSING = 1 - LEAST_KEPT
 """A column with a larger share of missing values, which alone would cost too many rows, is set
 aside by itself."""
+
+LEAST_PRESENT = 0.05
+"""Where missing values are integrated out, a column with a smaller share of values is set aside by
+itself: it would say next to nothing, and chains would take the longer to forget what they have
+made up for it the more of it is made up."""
 
 
 def build(
@@ -147,10 +153,12 @@ class _Door:
             return found if isinstance(found, ColumnProblem) else _as_numbers(column)
         if asked is not None or self.keep:
             return column
-        if self.reading.missing == "auto" and not self.reading.strict:
-            share = column.missing.mean()
-            if share > MOST_MISSING:
-                return ColumnProblem("sparse", column.name, f"{share:.0%}")
+        share = column.missing.mean()
+        if self.reading.missing == "auto" and not self.reading.strict and share > MOST_MISSING:
+            return ColumnProblem("sparse", column.name, f"{share:.0%}")
+        if self.reading.missing == "augment" and 1 - share < LEAST_PRESENT:
+            values = f"{present.values.size} in {count_of(column.values.size, 'row')}"
+            return ColumnProblem("scarce", column.name, values, column.levels is None)
         problem = find_unsuitable(present)
         if problem is not None and column.doubt is not None and column.doubt.kind == "text":
             return column.doubt

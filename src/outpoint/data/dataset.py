@@ -384,12 +384,12 @@ class Dataset:
 
     def _describe_kinds(self) -> str:
         if self.is_continuous or self.is_categorical:
-            return f"{self.n_obs} observations of {self.n_nodes} {self.kinds[0]} variables"
+            return f"{self.n_obs:,} observations of {self.n_nodes:,} {self.kinds[0]} variables"
         continuous, categorical = self.columns_of("continuous"), self.columns_of("categorical")
         counts = [f"{len(continuous)} continuous", f"{len(categorical)} categorical"]
         rarer = int(len(categorical) <= len(continuous))
         counts[rarer] += f" ({enumerate_items((continuous, categorical)[rarer], ', ', 5)})"
-        return f"{self.n_obs} observations of {self.n_nodes} variables: {', '.join(counts)}"
+        return f"{self.n_obs:,} observations of {self.n_nodes:,} variables: {', '.join(counts)}"
 
     def __repr__(self) -> str:
         return f"Dataset({self.source!r}: {self.describe()})"

@@ -10,7 +10,7 @@ from outpoint.data.columns import Column
 from outpoint.data.dataset import Kind
 from outpoint.data.problems import ColumnProblem, Missing, ProblemKind
 from outpoint.errors import DataError
-from outpoint.naming import count_of, enumerate_items, enumerate_names, option
+from outpoint.naming import count_of, enumerate_items, enumerate_names, named, option
 
 _WHY: dict[ProblemKind, tuple[str, str]] = {
     "identifier": ("differs in every row", "differ in every row"),
@@ -24,6 +24,7 @@ _WHY: dict[ProblemKind, tuple[str, str]] = {
     "type": ("holds neither numbers nor categories", "hold neither numbers nor categories"),
     "empty": ("has no values", "have no values"),
     "sparse": ("lacks too many values", "lack too many values"),
+    "scarce": ("has hardly any values", "have hardly any values"),
     "constant": ("is constant", "are constant"),
 }
 """Why a column, or several, is left out."""
@@ -127,8 +128,8 @@ def describe_orders(columns: Sequence[Column], kinds: Mapping[str, Kind | None])
     """A line for each column of ordered levels that enters by its ranks."""
     return [
         f"{column.name!r} enters as normal scores of its ordered levels "
-        f"({_in_order(column.levels or ())}); for "
-        f"unordered ones use {option('categorical', [column.name])}"
+        f"({_in_order(column.levels or ())}); another order is given with {named('ordinal')}, and "
+        f"levels without an order with {option('categorical', [column.name])}"
         for column in columns
         if column.ordered and kinds[column.name] == "continuous"
     ]

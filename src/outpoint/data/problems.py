@@ -27,11 +27,12 @@ ProblemKind = Literal[
     "order",
     "empty",
     "sparse",
+    "scarce",
     "constant",
     "copy",
 ]
 NO_VARIABLES: tuple[ProblemKind, ...] = (
-    *("identifier", "date", "prose", "levels", "quantity", "repeated"),
+    *("identifier", "date", "prose", "levels", "quantity", "repeated", "scarce"),
 )
 """Columns that were read, but are hardly variables of a model."""
 
@@ -201,6 +202,7 @@ _WHAT = {
     "levels": "many levels in few rows each",
     "quantity": "numbers with signs or units",
     "repeated": "identifiers of subjects with several rows each",
+    "scarce": "hardly any values",
 }
 
 

@@ -66,7 +66,12 @@ def find_counts(columns: Sequence[Column], kinds: Sequence[Kind | None]) -> str 
 
 
 def refuse_correlations(names: Sequence[str], values: Floats) -> None:
-    """Refuse a table that is a matrix of correlations or covariances of its own columns."""
+    """Refuse a table that is a matrix of correlations or covariances of its own columns.
+
+    R keeps means and the number of rows beside such a matrix: constant columns do not count.
+    """
+    varies = np.flatnonzero((values != values[:1]).any(axis=0)).tolist()
+    values, names = values[:, varies], [names[v] for v in varies]
     n_rows, n_columns = values.shape
     if n_rows != n_columns or n_rows < 3:
         return

@@ -86,6 +86,11 @@ def sample_all_effects(
         paths=paths / n_draws,
         samples=np.concatenate(samples) * factors.astype(np.float32),
         dags=np.concatenate(drawn),
+        outermost={
+            name: (levels[0], levels[-1])
+            for name, levels in zip(model.names, model.coding.levels, strict=True)
+            if levels
+        },
     )
 
 

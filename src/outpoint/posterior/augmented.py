@@ -107,6 +107,8 @@ class AugmentedPosterior(SampledPosterior):
     parameters from these DAGs with the table that they were drawn for. ``holes`` has the table.
     """
 
+    step_noun = "completed table"
+
     def __init__(
         self,
         info: RunInfo,

@@ -24,8 +24,8 @@ Formulas: docs/math.md#causal-effects.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -283,6 +283,7 @@ class CausalEffects:
     of the cause) or ``"sd"`` (standard deviations). ``samples`` (draw, cause, effect) are the draws
     behind the standard deviations and intervals; ``level`` is the probability of the intervals.
     ``dags`` are those that parameters were drawn for, equally often for each and in this order.
+    ``outermost`` has the first and the last level of every categorical variable.
     """
 
     names: tuple[str, ...]
@@ -293,6 +294,7 @@ class CausalEffects:
     samples: NDArray[np.float32]
     weights: Floats | None = None
     dags: Booleans | None = None
+    outermost: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def n_draws(self) -> int:

@@ -17,7 +17,7 @@ from outpoint.exact import MAX_TOLD_NODES, describe_cost
 from outpoint.graphs import Dag
 from outpoint.graphs.blocks import add_ancestors
 from outpoint.mcmc.trace import spread_edges
-from outpoint.naming import enumerate_items, named, option
+from outpoint.naming import count_of, enumerate_items, named, option
 from outpoint.posterior.assessment import assess_records, last_batches, outside_pairs
 from outpoint.posterior.convergence import Assessment
 from outpoint.posterior.diagnostics import MIN_BATCHES, Status, with_rare_events
@@ -57,8 +57,10 @@ class SampledPosterior(Posterior):
     Edge probabilities are averages of the probabilities given the visited partitions or orders,
     not only of the kept draws; ancestors and other features come from the draws. ``candidates[v]``
     are the nodes among which the parents of v were chosen; ``is_complete`` says whether the run
-    has done what it was meant to do, or was interrupted.
+    has done what it was meant to do, or was interrupted. Steps are called by ``step_noun``.
     """
+
+    step_noun = "step"
 
     def __init__(
         self,
@@ -151,7 +153,8 @@ class SampledPosterior(Posterior):
         """How far the numbers can be trusted, in words."""
         verdict = self.assessment.verdict
         if not self.is_complete:
-            verdict = f"interrupted after {self.steps_per_chain:,} steps per chain; {verdict}"
+            done = count_of(self.steps_per_chain, self.step_noun)
+            verdict = f"interrupted after {done} per chain; {verdict}"
         return verdict + self._on_candidates() + self._on_limit() + self._on_exact()
 
     @property
