@@ -23,6 +23,7 @@ RANK = {
     "variables": 0,
     "progress": 0.1,
     "files": 0.1,
+    "store": 0.1,
     "kinds": 0.2,
     "arguments": 0.3,
     "processors": 0.25,

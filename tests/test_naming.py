@@ -135,7 +135,7 @@ def test_options_of_python_alone_have_no_flag(run: Run) -> None:  # noqa: F811
 
 def test_a_run_in_the_way(run: Run) -> None:  # noqa: F811
     Path("run").mkdir()
-    Path("run", "posterior.nc").touch()
+    Path("run", "posterior.npz").touch()
     with pytest.raises(op.OptionError) as caught:
         op.learn("data.csv", out="run")
     ways = "choose another directory for the run ({}), or replace the run with {}."

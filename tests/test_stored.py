@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 import outpoint as op
-from outpoint.files import Field, checked_arrays
 from outpoint.runs import RunDirectory, saved_arrays
 from outpoint.runs.checkpoint import write_checkpoint
 from outpoint.runs.manifest import FIELDS
+from outpoint.store import Field, checked_arrays
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -58,7 +58,7 @@ class Row:
         ]
 
 
-_UNREADABLE = "posterior.nc"
+_UNREADABLE = "posterior.npz"
 
 
 def make_row(

@@ -51,7 +51,7 @@ from outpoint.processors import limited_threads, n_threads
 from outpoint.resumption import SavedRun, find_saved
 from outpoint.runs import CANDIDATES, Progress, ProgressCallback, RunDirectory, saved_arrays
 from outpoint.runs.directory import nothing_to_resume
-from outpoint.runs.scores import keep_scores, kept_scores
+from outpoint.runs.manifest import keep_scores, kept_scores
 from outpoint.sampling import Plan, Start, sample_posterior, workers
 from outpoint.scores import GivenEdgePrior, Knowledge, Score
 from outpoint.scoring import log_score_of

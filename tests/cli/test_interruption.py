@@ -165,16 +165,16 @@ def test_a_finished_run_is_continued(run: Run) -> None:
     longer = run(*words, "run", "--steps", "5000", "--resume")
     assert longer.code == 0
     assert "4 chains of 5,000 steps" in longer.out
-    before = Path("run/posterior.nc").read_bytes()
-    assert before != Path("other/posterior.nc").read_bytes()
+    before = Path("run/posterior.npz").read_bytes()
+    assert before != Path("other/posterior.npz").read_bytes()
     assert "4 chains of 5,000 steps" in run(*words, "run", "--resume").out
-    assert Path("run/posterior.nc").read_bytes() == before
+    assert Path("run/posterior.npz").read_bytes() == before
     assert run(*words, "other", "--steps", "5000", "--resume").code == 0
     assert differing(Path("run"), Path("other")) == []
     refused = run(*words, "run", "--steps", "9000")
     assert refused.code == 2
     assert "do so with --resume" in refused.err
-    assert Path("run/posterior.nc").read_bytes() == before
+    assert Path("run/posterior.npz").read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ KEYS = {
     "seed",
     "version",
 }
-FILES = ["edges.csv", "map.dot", "posterior.nc", "report.html", "summary.json"]
+FILES = ["edges.csv", "map.dot", "posterior.npz", "report.html", "summary.json"]
 
 
 def read_edges(directory: str) -> list[dict[str, str]]:
@@ -122,7 +122,7 @@ def test_printed_summary(run: Run) -> None:
     assert pairs[0] == ["rm", "->", "medv"]
     assert len({frozenset((a, b)) for a, _, b in pairs}) == 15, "each pair once"
     assert (
-        lines[-1] == "Files     outpoint-run-boston/ (edges.csv, map.dot, posterior.nc, "
+        lines[-1] == "Files     outpoint-run-boston/ (edges.csv, map.dot, posterior.npz, "
         "report.html, summary.json)"
     )
     assert "fair prior, no limit on parents\n" in run("learn", "data.csv").out

@@ -22,7 +22,7 @@ def test_page_is_that_of_python(run: Run, runs: Runs) -> None:
 
 def test_default_place_and_quiet(run: Run, runs: Runs) -> None:
     Path("report.html").write_text("old")
-    assert run("report", str(runs.exact / "posterior.nc"), "-q").out == ""
+    assert run("report", str(runs.exact / "posterior.npz"), "-q").out == ""
     assert "<html" in Path("report.html").read_text(encoding="utf-8")
 
 

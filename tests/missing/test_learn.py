@@ -210,7 +210,7 @@ class TestContinued:
         except KeyboardInterrupt:
             pass
         op.learn(NUMBERS, out=cut, resume=True, threads=1)
-        assert (whole / "posterior.nc").read_bytes() == (cut / "posterior.nc").read_bytes()
+        assert (whole / "posterior.npz").read_bytes() == (cut / "posterior.npz").read_bytes()
 
     def test_a_finished_run_becomes_longer(self, tmp_path: Path) -> None:
         options = {"seed": 3, "chains": 2, "warmup": 4}

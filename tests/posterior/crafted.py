@@ -4,24 +4,24 @@ As a program it reads many such files one after the other, in bounded memory and
 what came of them: ``python -m tests.posterior.crafted DIRECTORY FIRST LAST``.
 """
 
-import hashlib
 import io
 import json
 import resource
 import signal
 import sys
 import warnings
+import zipfile
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
 import outpoint as op
 from outpoint.posterior import summarize
-from outpoint.posterior.sealed import SEAL
+from outpoint.store import HEADER, SEAL, SEALED_BYTES, SUFFIX, digest_of
 
 MORE_MEMORY = 3 << 30
 """Bytes of address space beyond those of a process that has read a good file."""
@@ -49,23 +49,67 @@ VALUES: list[Any] = [
 ]
 
 
+@dataclass
+class Loose:
+    """What is in a file, to be changed; its header and arrays can be given as their bytes."""
+
+    header: dict[str, Any]
+    arrays: dict[str, Any]
+    members: list[tuple[str, bytes]] = field(default_factory=list)
+    text: bytes | None = None
+    method: int = zipfile.ZIP_DEFLATED
+
+    @classmethod
+    def of(cls, content: bytes) -> "Loose":
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            header = json.loads(archive.read(HEADER))
+            names = [name for name in archive.namelist() if name != HEADER]
+            arrays = {name.removesuffix(SUFFIX): npy(archive.read(name)) for name in names}
+        return cls(header, arrays)
+
+    def sealed(self) -> bytes:
+        """The file with a checksum that matches."""
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", self.method) as archive, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of names that are there twice
+            archive.comment = bytes(SEALED_BYTES)
+            archive.writestr(HEADER, json.dumps(self.header) if self.text is None else self.text)
+            for name, array in self.arrays.items():
+                archive.writestr(name + SUFFIX, npy_bytes(array))
+            for name, content in self.members:
+                archive.writestr(name, content)
+        return seal(buffer.getvalue())
+
+
+def npy(content: bytes) -> Any:
+    return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+
+
+def npy_bytes(array: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, np.asarray(array), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def declared(shape: tuple[int, ...], dtype: Any, n_bytes: int = 0) -> bytes:
+    """An array of which little is there but its shape."""
+    buffer = io.BytesIO()
+    described = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(buffer, described)
+    return buffer.getvalue() + bytes(n_bytes)
+
+
 def seal(content: bytes) -> bytes:
-    return content + SEAL + hashlib.sha256(content).hexdigest().encode() + b"\n"
+    """The content with a checksum that matches in place of the last bytes."""
+    body = content[:-SEALED_BYTES]
+    return body + SEAL + digest_of(body)
 
 
-def altered(good: bytes, change: Callable[[h5py.File], None]) -> bytes:
+def altered(good: bytes, change: Callable[[Loose], Any]) -> bytes:
     """The file after a change to what it holds, with a checksum that matches."""
-    buffer = io.BytesIO(good.rpartition(SEAL)[0])
-    with h5py.File(buffer, "r+") as file:
-        change(file)
-    return seal(buffer.getvalue())
-
-
-def put(file: h5py.File, name: str, values: Any, **options: Any) -> None:
-    """Replace an array, whatever its shape and type."""
-    if name in file:
-        del file[name]
-    file.create_dataset(name, data=values, **options)
+    loose = Loose.of(good)
+    change(loose)
+    return loose.sealed()
 
 
 def mutated(good: bytes, rng: np.random.Generator) -> bytes:
@@ -82,14 +126,14 @@ def mutated(good: bytes, rng: np.random.Generator) -> bytes:
 
 
 def with_flipped_bytes(good: bytes, rng: np.random.Generator) -> bytes:
-    content = bytearray(good.rpartition(SEAL)[0])
+    content = bytearray(good)
     for _ in range(rng.integers(1, 6)):
-        content[rng.integers(len(content))] = rng.integers(256)
+        content[rng.integers(len(content) - SEALED_BYTES)] = rng.integers(256)
     return seal(bytes(content))
 
 
-def _some_array(file: h5py.File, rng: np.random.Generator) -> str:
-    names = sorted(name for name, kind in file.items() if isinstance(kind, h5py.Dataset))
+def _some_array(file: Loose, rng: np.random.Generator) -> str:
+    names = sorted(file.arrays)
     return names[rng.integers(len(names))]
 
 
@@ -101,106 +145,100 @@ def _hostile(dtype: np.dtype[Any], rng: np.random.Generator) -> Any:
     return fitting[rng.integers(len(fitting))]
 
 
-def change_values(file: h5py.File, rng: np.random.Generator) -> None:
+def change_values(file: Loose, rng: np.random.Generator) -> None:
     name = _some_array(file, rng)
-    values = file[name][()]
-    if np.size(values):
-        values = np.array(values)
+    values = np.array(file.arrays[name])
+    if values.size:
         places = rng.integers(values.size, size=rng.integers(1, 4))
         values.reshape(-1)[places] = _hostile(values.dtype, rng)
-        file[name][...] = values
+        file.arrays[name] = values
 
 
-def fill_values(file: h5py.File, rng: np.random.Generator) -> None:
+def fill_values(file: Loose, rng: np.random.Generator) -> None:
     name = _some_array(file, rng)
-    file[name][...] = _hostile(file[name].dtype, rng)
+    file.arrays[name] = np.full_like(file.arrays[name], _hostile(file.arrays[name].dtype, rng))
 
 
-def shuffle_values(file: h5py.File, rng: np.random.Generator) -> None:
+def shuffle_values(file: Loose, rng: np.random.Generator) -> None:
     name = _some_array(file, rng)
-    file[name][...] = rng.permutation(np.array(file[name]).ravel()).reshape(file[name].shape)
+    old = file.arrays[name]
+    file.arrays[name] = rng.permutation(old.ravel()).reshape(old.shape)
 
 
-def change_shape(file: h5py.File, rng: np.random.Generator) -> None:
+def change_shape(file: Loose, rng: np.random.Generator) -> None:
     name = _some_array(file, rng)
-    values = np.array(file[name])
-    ways = [values.ravel(), values[None], values.T, values[..., :0], np.repeat(values, 2, axis=-1)]
-    put(file, name, ways[rng.integers(len(ways))] if values.ndim else values[None])
+    values = file.arrays[name]
+    ways = [values.ravel(), values[None], values.T]
+    if values.ndim:
+        ways += [values[..., :0], np.repeat(values, 2, axis=-1)]
+    file.arrays[name] = ways[rng.integers(len(ways))]
 
 
-def change_type(file: h5py.File, rng: np.random.Generator) -> None:
+def change_type(file: Loose, rng: np.random.Generator) -> None:
     name = _some_array(file, rng)
     types = ["f4", "f8", ">f8", "i1", "i8", ">i4", "u8", "u1", "S3", "c16", "?"]
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        put(file, name, np.array(file[name]).astype(types[rng.integers(len(types))]))
+        file.arrays[name] = file.arrays[name].astype(types[rng.integers(len(types))])
 
 
-def declare_much(file: h5py.File, rng: np.random.Generator) -> None:
+def declare_much(file: Loose, rng: np.random.Generator) -> None:
     """A huge array of which nothing, or nothing but zeros, is stored."""
     name = _some_array(file, rng)
-    old = file[name]
+    old = file.arrays.pop(name)
     shape = [int(size * 10 ** rng.integers(0, 5)) + 1 for size in old.shape]
-    packed = bool(rng.integers(2)) and len(shape) > 0
-    dtype = old.dtype
-    del file[name]
-    file.create_dataset(
-        name, tuple(shape), dtype, compression="gzip" if packed else None, fillvalue=0
-    )
+    n_bytes = int(np.prod(shape, dtype=float)) * old.dtype.itemsize
+    n_there = n_bytes if n_bytes < 1 << 26 and rng.integers(2) else 0
+    file.members.append((name + SUFFIX, declared(tuple(shape), old.dtype, n_there)))
 
 
-def remove(file: h5py.File, rng: np.random.Generator) -> None:
-    del file[_some_array(file, rng)]
+def remove(file: Loose, rng: np.random.Generator) -> None:
+    del file.arrays[_some_array(file, rng)]
 
 
-def link_elsewhere(file: h5py.File, rng: np.random.Generator) -> None:
+def put_elsewhere(file: Loose, rng: np.random.Generator) -> None:
+    """The array has another place in the archive, or is there twice."""
     name = _some_array(file, rng)
-    del file[name]
-    file[name] = [h5py.ExternalLink("/etc/passwd", "/"), h5py.SoftLink(f"/{name}")][rng.integers(2)]
+    content = npy_bytes(file.arrays[name])
+    if rng.integers(2):
+        del file.arrays[name]
+    places = [f"../{name}{SUFFIX}", f"/etc/{name}{SUFFIX}", f"{name}{SUFFIX}/", name + SUFFIX]
+    file.members.append((places[rng.integers(len(places))], content))
 
 
-def change_number(file: h5py.File, rng: np.random.Generator) -> None:
-    names = sorted(name for name in file.attrs if name != "_NCProperties")
+def change_number(file: Loose, rng: np.random.Generator) -> None:
+    names = sorted(name for name, value in file.header.items() if isinstance(value, int | float))
     name = names[rng.integers(len(names))]
     kind = rng.integers(4)
     if kind == 0:
-        del file.attrs[name]
+        del file.header[name]
     elif kind == 1:
-        file.attrs[name] = np.zeros(3) if rng.integers(2) else "text"
+        file.header[name] = [0.0] * 3 if rng.integers(2) else "text"
     else:
-        file.attrs[name] = REALS[rng.integers(len(REALS))]
+        file.header[name] = REALS[rng.integers(len(REALS))]
 
 
-def get_text(file: h5py.File, name: str) -> str:
-    return bytes(np.array(file[name])).decode()
+def change_text(file: Loose, rng: np.random.Generator) -> None:
+    name = ["info", "names", "posterior", "outpoint", "moves"][rng.integers(5)]
+    if rng.random() < 0.1:
+        file.text = b"[" * int(rng.integers(1, 20_000))
+    else:
+        file.header[name] = _other_value(file.header[name], rng)
 
 
-def put_text(file: h5py.File, name: str, text: str) -> None:
-    put(file, name, np.frombuffer(text.encode(), dtype=np.uint8))
-
-
-def change_text(file: h5py.File, rng: np.random.Generator) -> None:
-    name = ["info", "names", "posterior", "kind", "moves"][rng.integers(5)]
-    deep = "[" * int(rng.integers(1, 20_000))
-    put_text(file, name, deep if rng.random() < 0.1 else _other_text(get_text(file, name), rng))
-
-
-def _other_text(value: str, rng: np.random.Generator) -> str:
-    try:
-        told = json.loads(value)
-    except ValueError:
-        return "other"
+def _other_value(told: Any, rng: np.random.Generator) -> Any:
     odd = VALUES[rng.integers(len(VALUES))]
     if isinstance(told, dict) and told:
         key = sorted(told)[rng.integers(len(told))]
-        told[key if rng.random() < 0.9 else "more"] = odd
-    elif isinstance(told, list) and told:
+        return told | {key if rng.random() < 0.9 else "more": odd}
+    if isinstance(told, list) and told:
+        told = list(told)
         told[rng.integers(len(told))] = odd if rng.random() < 0.5 else told[0]
-        told = told[: rng.integers(1, len(told) + 1)] if rng.random() < 0.3 else told
-    return json.dumps(told)
+        return told[: rng.integers(1, len(told) + 1)] if rng.random() < 0.3 else told
+    return odd
 
 
-CHANGES: list[Callable[[h5py.File, np.random.Generator], None]] = [
+CHANGES: list[Callable[[Loose, np.random.Generator], None]] = [
     change_values,
     change_values,
     fill_values,
@@ -209,7 +247,7 @@ CHANGES: list[Callable[[h5py.File, np.random.Generator], None]] = [
     change_type,
     declare_much,
     remove,
-    link_elsewhere,
+    put_elsewhere,
     change_number,
     change_text,
     change_text,
@@ -262,14 +300,14 @@ def outcome(path: Path) -> str:
 def main(place: Path, first: int, last: int) -> None:
     """Read mutated files, in turn of each good file in the directory."""
     warnings.simplefilter("ignore")
-    goods = sorted(place.glob("*.nc"))
+    goods = sorted(place.glob("*.npz"))
     for good in goods:
         assert outcome(good) == "answered"
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + MORE_MEMORY,) * 2)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     counts: Counter[str] = Counter()
-    bad = place / "mutated" / "posterior.nc"
+    bad = place / "mutated" / "posterior.npz"
     bad.parent.mkdir(exist_ok=True)
     for seed in range(first, last):
         bad.write_bytes(mutated(goods[seed % len(goods)].read_bytes(), np.random.default_rng(seed)))

@@ -2,17 +2,18 @@
 
 import json
 import os
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
 
 import outpoint as op
+from outpoint.store import SUFFIX
 from outpoint.tables.parent_sets import ParentSets, are_acyclic
-from tests.posterior.crafted import altered, check_answers, get_text, put, put_text
+from tests.posterior.crafted import Loose, altered, check_answers, declared, npy_bytes
 from tests.posterior.test_storage import make, refusal
 from tests.runs.problems import python
 
@@ -25,83 +26,75 @@ KINDS = ("exact", "mcmc", "candidates", "structure+rev")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("good")
     for kind in KINDS:
-        make(kind).save(directory / f"{kind}.nc")
+        make(kind).save(directory / f"{kind}.npz")
     return directory
 
 
-def values(name: str, value: Any, where: Any = ...) -> Callable[[h5py.File], None]:
+Change = Callable[[Loose], Any]
+
+
+def values(name: str, value: Any, where: Any = ...) -> Change:
     """Other values in an array."""
 
-    def change(file: h5py.File) -> None:
-        file[name][where] = value
+    def change(file: Loose) -> None:
+        file.arrays[name] = np.array(file.arrays[name])
+        file.arrays[name][where] = value
 
     return change
 
 
-def array(name: str, of: Any, **options: Any) -> Callable[[h5py.File], None]:
+def array(name: str, of: Any) -> Change:
     """Another array, made from the old one."""
-    return lambda file: put(file, name, of(np.array(file[name])), **options)
+    return lambda file: file.arrays.update({name: of(file.arrays[name])})
 
 
-def attribute(name: str, value: Any) -> Callable[[h5py.File], None]:
-    return lambda file: file.attrs.__setitem__(name, value)
+def fact(name: str, value: Any) -> Change:
+    """Another fact of the header."""
+    return lambda file: file.header.update({name: value})
 
 
-def text(name: str, value: str) -> Callable[[h5py.File], None]:
-    return lambda file: put_text(file, name, value)
-
-
-def told(name: str, value: Any) -> Callable[[h5py.File], None]:
+def told(name: str, value: Any) -> Change:
     """Another fact about the run."""
-    return lambda file: put_text(
-        file, "info", json.dumps({**json.loads(get_text(file, "info")), name: value})
-    )
+    return lambda file: file.header["info"].update({name: value})
 
 
-def huge(name: str, shape: tuple[int, ...], dtype: str, **options: Any) -> Any:
-    """An array of which nothing is stored but its shape."""
+def instead(name: str, content: bytes) -> Change:
+    """Other bytes for an array."""
 
-    def change(file: h5py.File) -> None:
-        del file[name]
-        file.create_dataset(name, shape, dtype, **options)
+    def change(file: Loose) -> None:
+        del file.arrays[name]
+        file.members.append((name + SUFFIX, content))
 
     return change
 
 
-def bomb(file: h5py.File) -> None:
-    """A few kilobytes that are deflated twice, and unpack to 200 MB."""
-    put(file, "log_parent_sets", np.zeros((5, 16)))
-    made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    made.set_chunk((1, 1 << 22))
-    made.set_deflate(9)
-    made.set_deflate(9)
-    space = h5py.h5s.create_simple((6, 1 << 22))
-    bits = h5py.h5d.create(file.id, b"bomb", h5py.h5t.NATIVE_DOUBLE, space, made)
-    bits.write(h5py.h5s.ALL, h5py.h5s.ALL, np.zeros((6, 1 << 22)))
-    del file["log_parent_sets"]
-    file.move("bomb", "log_parent_sets")
+def header(content: bytes) -> Change:
+    """Other bytes for the header."""
+    return lambda file: setattr(file, "text", content)
 
 
-def elsewhere(file: h5py.File) -> None:
-    del file["log_score"]
-    file["log_score"] = h5py.ExternalLink("other.nc", "/log_score")
+def itself(kind: str, number: Any) -> Change:
+    """What the file says that it is."""
+    return fact("outpoint", {"kind": kind, "format": number})
 
 
-def group(file: h5py.File) -> None:
-    del file["thin"]
-    file.create_group("thin")
+def bomb(file: Loose) -> None:
+    """Some hundred kilobytes that are deflated and unpack to 600 MB, more than they can ask for."""
+    instead("log_score", declared((4, 19_000_000), "f8", 608_000_000))(file)
 
 
-def outside(file: h5py.File) -> None:
-    shape, dtype = file["log_score"].shape, file["log_score"].dtype
-    del file["log_score"]
-    file.create_dataset("log_score", shape, dtype, external=[("/dev/zero", 0, h5py.h5f.UNLIMITED)])
+def by_another_method(file: Loose) -> None:
+    file.method = zipfile.ZIP_LZMA
 
 
-def many_names(file: h5py.File) -> None:
+def elsewhere(file: Loose) -> None:
+    file.members.append(("../log_score.npy", npy_bytes(file.arrays.pop("log_score"))))
+
+
+def many_names(file: Loose) -> None:
     """So many variables that their matrices would take gigabytes."""
     n = 9000
-    put_text(file, "names", json.dumps([f"v{i}" for i in range(n)]))
+    file.header["names"] = [f"v{i}" for i in range(n)]
     told("kinds", [])(file)
     for name in (
         "codes",
@@ -112,14 +105,14 @@ def many_names(file: h5py.File) -> None:
         "candidates",
         "missing_mass",
     ):
-        old = np.array(file[name])
+        old = file.arrays[name]
         axis = old.ndim - (2 if name in ("edges", "edge_batches", "candidates") else 1)
         shape = [n if i == axis else size for i, size in enumerate(old.shape)]
-        put(file, name, np.zeros(shape, old.dtype), compression="gzip", compression_opts=9)
+        file.arrays[name] = np.zeros(shape, old.dtype)
 
 
 # the good file, the change, and what the sentence must name
-CRAFTED: dict[str, tuple[str, Callable[[h5py.File], None], str]] = {
+CRAFTED: dict[str, tuple[str, Change, str]] = {
     "cyclic draws": ("mcmc", values("codes", 15), "a graph has a cycle"),
     "one cyclic draw": ("mcmc", values("codes", 15, (3, 7)), "a graph has a cycle"),
     "cyclic best DAG": ("mcmc", values("best_code", 15, 2), "a graph has a cycle"),
@@ -156,7 +149,7 @@ CRAFTED: dict[str, tuple[str, Callable[[h5py.File], None], str]] = {
     ),
     "edge from a candidate": (
         "candidates",
-        lambda file: values("outside_pairs", [file["candidates"][3, 0], 3], 0)(file),
+        lambda file: values("outside_pairs", [file.arrays["candidates"][3, 0], 3], 0)(file),
         "from a candidate",
     ),
     "probability -5": ("exact", values("edges", -5.0, (0, 1)), "'edges' has values out of range"),
@@ -205,7 +198,7 @@ CRAFTED: dict[str, tuple[str, Callable[[h5py.File], None], str]] = {
     "no draws": (
         "mcmc",
         lambda file: [
-            put(file, name, np.array(file[name])[:, :0])
+            array(name, lambda old: old[:, :0])(file)
             for name in ("codes", "log_score", "log_weight")
         ],
         "no draws",
@@ -220,53 +213,47 @@ CRAFTED: dict[str, tuple[str, Callable[[h5py.File], None], str]] = {
     "complex": ("mcmc", array("edges", lambda old: old * 1j), "'edges' has the wrong type"),
     "texts": ("mcmc", array("thin", lambda old: old.astype("S")), "'thin' has the wrong type"),
     "real codes": ("mcmc", array("codes", lambda old: old * 1.0), "'codes' has the wrong type"),
-    "32 GB of draws": ("mcmc", huge("codes", (4, 400_000_000, 5), "i4"), "larger than the file"),
-    "32 GB in chunks": (
-        "mcmc",
-        huge("codes", (4, 400_000_000, 5), "i4", chunks=(1, 1000, 5), compression="gzip"),
-        "larger than the file",
-    ),
-    "one huge chunk": (
-        "exact",
-        huge("log_scores", (10_000,), "f8", chunks=(400_000_000,), maxshape=(None,)),
-        "larger than the file",
-    ),
-    "deflated twice": ("exact", bomb, "stored in an unusual way"),
-    "linked to another file": ("mcmc", elsewhere, "'log_score' is missing"),
-    "stored in another file": ("mcmc", outside, "stored in an unusual way"),
-    "a group": (
-        "mcmc",
-        lambda file: (file.__delitem__("thin"), file.create_group("thin")),
-        "array",
-    ),
+    "32 GB of draws": ("mcmc", instead("codes", declared((4, 400_000_000, 5), "i4")), "its size"),
+    "less than nothing": ("mcmc", instead("thin", declared((-2, -2), "i8", 32)), "negative"),
+    "more than it says": ("mcmc", instead("thin", declared((4,), "i8", 99)), "its size"),
+    "600 MB in a few": ("mcmc", bomb, "larger than the file"),
+    "packed otherwise": ("exact", by_another_method, "stored in an unusual way"),
+    "in another folder": ("mcmc", elsewhere, "'log_score' is missing"),
+    "twice": ("mcmc", lambda file: file.members.append(("thin.npy", b"x")), "is there twice"),
+    "no array": ("mcmc", instead("thin", b"some text"), "not a complete posterior"),
+    "objects": ("mcmc", instead("thin", declared((4,), "O", 32)), "its size"),
     "9,000 variables": ("candidates", many_names, "larger than the file"),
     "a million names": (
         "mcmc",
-        text("names", json.dumps([f"v{i}" for i in range(10_001)])),
+        fact("names", [f"v{i}" for i in range(10_001)]),
         "at most 10,000 nodes",
     ),
-    "names twice": ("mcmc", text("names", '["a", "a", "c", "d", "e"]'), "distinct"),
-    "one name": ("exact", text("names", '["a"]'), "two or more"),
-    "names of numbers": ("exact", text("names", "[1, 2, 3, 4, 5]"), "must be strings"),
-    "names as a text": ("exact", text("names", '"abcde"'), "a list of two or more"),
-    "deep description": ("exact", text("info", "[" * 60_000), "nested too deeply"),
-    "numbers for a text": ("exact", array("info", lambda old: old * 1.0), "'info' has the wrong"),
-    "no text at all": ("exact", array("info", lambda old: old | 128), "can't decode"),
-    "a text for a number": ("exact", attribute("log_evidence", "high"), "is not a number"),
-    "format of many": ("exact", attribute("format", np.arange(3)), "is not a posterior"),
-    "evidence of many": ("exact", attribute("log_evidence", np.arange(3.0)), "is not a number"),
-    "evidence NaN": ("exact", attribute("log_evidence", np.nan), "'log_evidence' is out of range"),
-    "evidence below the best": ("exact", attribute("log_evidence", -1e9), "more than the evidence"),
-    "lost mass": ("candidates", attribute("lost_mass", -np.inf), "'lost_mass' is out of range"),
+    "names twice": ("mcmc", fact("names", ["a", "a", "c", "d", "e"]), "distinct"),
+    "one name": ("exact", fact("names", ["a"]), "two or more"),
+    "names of numbers": ("exact", fact("names", [1, 2, 3, 4, 5]), "must be strings"),
+    "names as a text": ("exact", fact("names", "abcde"), "a list of two or more"),
+    "deep description": ("exact", header(b"[" * 60_000), "nested too deeply"),
+    "numbers for a text": ("exact", fact("info", [1.0]), "is not a table"),
+    "no text at all": ("exact", header(b"\xff\xfe"), "can't decode"),
+    "a text for a number": ("exact", fact("log_evidence", "high"), "is not a number"),
+    "format of many": ("exact", itself("posterior", [0, 1, 2]), "has format [0, 1, 2]"),
+    "another kind of file": ("exact", itself("checkpoint", 7), "is not a posterior of outpoint"),
+    "nothing of itself": ("exact", header(b"{}"), "is not a posterior of outpoint"),
+    "a list": ("exact", header(b"[]"), "its header is not a table"),
+    "evidence of many": ("exact", fact("log_evidence", [0.0, 1.0, 2.0]), "is not a number"),
+    "evidence NaN": ("exact", fact("log_evidence", np.nan), "not a finite number"),
+    "evidence below the best": ("exact", fact("log_evidence", -1e9), "more than the evidence"),
+    "lost mass": ("candidates", fact("lost_mass", -1.0), "'lost_mass' is out of range"),
+    "endless mass": ("candidates", fact("lost_mass", -np.inf), "not a finite number"),
     "missing mass": (
         "candidates",
         values("missing_mass", 1.5, 2),
         "'missing_mass' has values out of range",
     ),
-    "neither kind": ("exact", text("posterior", "guessed"), "no 'guessed' posterior"),
-    "the other kind": ("mcmc", text("posterior", "exact"), "computed exactly"),
+    "neither kind": ("exact", fact("posterior", "guessed"), "no 'guessed' posterior"),
+    "the other kind": ("mcmc", fact("posterior", "exact"), "computed exactly"),
     "unknown sampler": ("mcmc", told("method", "magic"), "no sampler 'magic'"),
-    "moves": ("mcmc", text("moves", '["hop"]'), "'attempts' has the shape"),
+    "moves": ("mcmc", fact("moves", ["hop"]), "'attempts' has the shape"),
     "seed in words": ("mcmc", told("seed", "lucky"), "'seed' of the run has the wrong type"),
     "infinite seed": ("mcmc", told("options", {"steps": float("inf")}), "not a finite number"),
     "unknown fact": ("mcmc", told("colour", "red"), "the run has no 'colour'"),
@@ -293,15 +280,15 @@ CRAFTED: dict[str, tuple[str, Callable[[h5py.File], None], str]] = {
 @pytest.mark.parametrize("craft", CRAFTED)
 def test_crafted_files_are_refused(place: Path, tmp_path: Path, craft: str) -> None:
     kind, change, fragment = CRAFTED[craft]
-    good = (place / f"{kind}.nc").read_bytes()
+    good = (place / f"{kind}.npz").read_bytes()
     assert fragment in refusal(altered(good, change), tmp_path)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_not_altered_is_answered(place: Path, tmp_path: Path, kind: str) -> None:
-    again = altered((place / f"{kind}.nc").read_bytes(), lambda file: None)
-    (tmp_path / "again.nc").write_bytes(again)
-    check_answers(op.load(tmp_path / "again.nc"))
+    again = altered((place / f"{kind}.npz").read_bytes(), lambda file: None)
+    (tmp_path / "again.npz").write_bytes(again)
+    check_answers(op.load(tmp_path / "again.npz"))
 
 
 def fuzz(place: Path, first: int, last: int) -> None:
@@ -339,7 +326,7 @@ SUMMARIES += ["[" * 60_000, '{"elapsed_seconds": ' + "9" * 5000 + "}", "[]", "{}
 
 @pytest.mark.parametrize("summary", SUMMARIES, ids=range(len(SUMMARIES)))
 def test_crafted_summaries_do_not_matter(place: Path, tmp_path: Path, summary: str) -> None:
-    (tmp_path / "posterior.nc").write_bytes((place / "exact.nc").read_bytes())
+    (tmp_path / "posterior.npz").write_bytes((place / "exact.npz").read_bytes())
     (tmp_path / "summary.json").write_text(summary)
     assert op.load(tmp_path).info.elapsed_seconds is None
 

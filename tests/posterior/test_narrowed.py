@@ -264,8 +264,8 @@ def test_chains_that_disagree_outside_the_candidates_have_not_converged() -> Non
 
 def test_a_file_keeps_it_all(tmp_path: Path) -> None:
     posterior = from_codes([AB, OUT_C] * 16, [OUT_D, OUT_C] * 16, lost_mass=2e-4)
-    posterior.save(tmp_path / "posterior.nc")
-    loaded = op.load(tmp_path / "posterior.nc")
+    posterior.save(tmp_path / "posterior.npz")
+    loaded = op.load(tmp_path / "posterior.npz")
     assert isinstance(loaded, SampledPosterior)
     assert loaded.edge_probabilities.equals(posterior.edge_probabilities)
     np.testing.assert_array_equal(loaded.dags(), posterior.dags())

@@ -95,7 +95,7 @@ def results(directory: Path) -> dict[str, Any]:
     summary = json.loads((directory / "summary.json").read_text())
     del summary["elapsed_seconds"]
     files = {
-        name: (directory / name).read_bytes() for name in ("edges.csv", "map.dot", "posterior.nc")
+        name: (directory / name).read_bytes() for name in ("edges.csv", "map.dot", "posterior.npz")
     }
     return files | {"summary.json": summary}
 

@@ -1,6 +1,5 @@
 """Checkpoints that somebody has made, with a matching checksum: read as they are, or refused."""
 
-import hashlib
 import io
 import json
 import zipfile
@@ -11,7 +10,10 @@ import numpy as np
 import pytest
 
 from outpoint.errors import CheckpointError
-from outpoint.runs.checkpoint import FORMAT, read_checkpoint, write_checkpoint
+from outpoint.runs.checkpoint import CHECKPOINT, read_checkpoint, write_checkpoint
+from outpoint.store import HEADER as HEADER_NAME
+from outpoint.store import SEALED_BYTES
+from tests.posterior.crafted import seal
 
 HEADER = {"run": "x", "chain": 0, "seconds": 1.5}
 ARRAYS = {
@@ -22,8 +24,7 @@ ARRAYS = {
 
 
 def refusal(path: Path, payload: bytes) -> str | None:
-    digest = hashlib.sha256(payload).hexdigest().encode() + b"\n"
-    path.write_bytes(FORMAT + digest + payload)
+    path.write_bytes(seal(payload))
     try:
         header, arrays = read_checkpoint(path)
     except CheckpointError as error:
@@ -42,6 +43,7 @@ def refusal(path: Path, payload: bytes) -> str | None:
 def archive(members: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as file:
+        file.comment = bytes(SEALED_BYTES)
         for name, content in members.items():
             file.writestr(name, content)
     return buffer.getvalue()
@@ -54,28 +56,29 @@ def npy(array: Any, **options: Any) -> bytes:
 
 
 def header(text: str) -> dict[str, bytes]:
-    return {"header.npy": npy(np.frombuffer(text.encode(), dtype=np.uint8))}
+    return {HEADER_NAME: text.encode()}
 
 
-GOOD = header(json.dumps(HEADER))
+ITSELF = {"kind": "checkpoint", "format": CHECKPOINT.format}
+GOOD = header(json.dumps({**HEADER, "outpoint": ITSELF}))
 HUGE = npy(np.zeros(4)).replace(b"(4,), }" + b" " * 9, b"(4000000000,), }")
 
 CRAFTED = {
     "nothing": (b"", "not a checkpoint"),
-    "no archive": (b"PK" * 50, "not a checkpoint"),
+    "no archive": (b"PK" * 50, "not a complete checkpoint"),
     "no header": (archive({"a.npy": npy(np.zeros(3))}), "header"),
     "a header that is no table": (archive(header("[]")), "not a table"),
-    "a deep header": (archive(header("[" * 60_000)), "recursion"),
+    "a deep header": (archive(header("[" * 60_000)), "nested too deeply"),
     "a bomb": (
-        archive({**GOOD, "a.npy": npy(np.zeros(10**6))}, zipfile.ZIP_DEFLATED),
-        "it is compressed",
+        archive({**GOOD, "a.npy": npy(np.zeros(10**6))}, zipfile.ZIP_BZIP2),
+        "stored in an unusual way",
     ),
     "32 GB": (archive({**GOOD, "a.npy": HUGE}), "does not have its size"),
     "objects": (
         archive({**GOOD, "a.npy": npy(np.array([{}], dtype=object), allow_pickle=True)}),
         "does not have its size",
     ),
-    "no array": (archive({**GOOD, "a.npy": b"some text"}), "not a checkpoint"),
+    "no array": (archive({**GOOD, "a.npy": b"some text"}), "not a complete checkpoint"),
 }
 
 
@@ -91,13 +94,13 @@ def test_crafted(tmp_path: Path, payload: bytes, fragment: str) -> None:
 def test_random_changes(tmp_path: Path) -> None:
     path = tmp_path / "chain-0.checkpoint"
     write_checkpoint(path, HEADER, ARRAYS)
-    good = path.read_bytes()[len(FORMAT) + 65 :]
+    good = path.read_bytes()
     assert refusal(path, good) is None
     rng = np.random.default_rng(1)
     outcomes = set()
     for _ in range(1000):
         bad = bytearray(good)
-        for place in rng.integers(0, len(bad), rng.integers(1, 5)):
+        for place in rng.integers(0, len(bad) - SEALED_BYTES, rng.integers(1, 5)):
             bad[place] = rng.integers(256)
         if rng.random() < 0.2:
             bad = bad[: rng.integers(len(bad))]

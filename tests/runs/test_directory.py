@@ -219,7 +219,7 @@ def test_links(tmp_path: Path, name: str, kind: str) -> None:
         target.write_text("mine")
     elif kind == "directory":
         target.mkdir()
-        (target / "posterior.nc").write_text("mine")
+        (target / "posterior.npz").write_text("mine")
     (place / name).symlink_to(target)
     with pytest.raises(op.OptionError, match="holds other files"):
         exact(place)
@@ -228,7 +228,7 @@ def test_links(tmp_path: Path, name: str, kind: str) -> None:
     if kind == "file":
         assert target.read_text() == "mine"
     elif kind == "directory":
-        assert (target / "posterior.nc").read_text() == "mine"
+        assert (target / "posterior.npz").read_text() == "mine"
 
 
 def test_a_link_that_comes_at_the_last_moment(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_a_link_that_comes_at_the_last_moment(tmp_path: Path) -> None:
 def test_left_overs_are_removed(tmp_path: Path, options: dict[str, Any]) -> None:
     place = tmp_path / "run"
     (place / STAGING / ".outpoint-x7_y").mkdir(parents=True)
-    (place / STAGING / "posterior.nc").write_text("half of it")
+    (place / STAGING / "posterior.npz").write_text("half of it")
     (place / STAGING / ".outpoint-x7_y" / "report.html").write_text("half of it")
     (place / DISCARDED / "table-0123abcd").mkdir(parents=True)
     (place / DISCARDED / "chain-0.draws-10").write_text("some")

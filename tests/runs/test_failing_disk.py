@@ -100,9 +100,9 @@ def test_no_room_for_the_results(
         assert "continue with resume=True" in sentence
         assert [path.name for path in (tmp_path / "run").iterdir()] == ["checkpoint"]
         posterior = op.load(whole)
-        with pytest.raises(op.OptionError, match=r"cannot write .*posterior.nc"):
-            posterior.save(tmp_path / "posterior.nc")
-        assert not list(tmp_path.glob("*posterior.nc*"))
+        with pytest.raises(op.OptionError, match=r"cannot write .*posterior.npz"):
+            posterior.save(tmp_path / "posterior.npz")
+        assert not list(tmp_path.glob("*posterior.npz*"))
     learn("mcmc", tmp_path / "run")
     assert differing(whole, tmp_path / "run") == []
 

@@ -1,7 +1,7 @@
 """Runs that are killed at any moment, and continued, end like runs that never were.
 
-``edges.csv``, ``map.dot`` and ``posterior.nc`` must be the same byte for byte, and ``summary.json``
-but for the time it took.
+``edges.csv``, ``map.dot`` and ``posterior.npz`` must be the same byte for byte, and
+``summary.json`` but for the time it took.
 """
 
 import json
@@ -102,7 +102,7 @@ def test_deaths_in_critical_moments(tmp_path: Path, case: str) -> None:
     windows = check_windows(tmp_path, case, WINDOWS[case])
     if case == "mcmc":
         left = windows["outpoint.runs.directory:Path.replace 3 after"]["left"]
-        assert "posterior.nc" in left
+        assert "posterior.npz" in left
         assert "summary.json" not in left
         assert any(name.startswith(".outpoint-") for name in left)
     else:

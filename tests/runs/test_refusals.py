@@ -1,11 +1,11 @@
 """Saved runs that cannot be continued are refused, with a sentence that says why."""
 
-import hashlib
 import io
 import json
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,12 @@ import pytest
 import outpoint as op
 from outpoint.cli import main
 from outpoint.runs import RunDirectory
-from outpoint.runs.checkpoint import FORMAT, read_checkpoint, write_checkpoint
+from outpoint.runs.checkpoint import CHECKPOINT, read_checkpoint, write_checkpoint
 from outpoint.runs.directory import LOCK
 from outpoint.runs.draws import FileDraws
 from outpoint.runs.manifest import open_run, saved_facts
+from outpoint.store import HEADER, SEALED_BYTES
+from tests.posterior.crafted import seal
 from tests.runs.problems import (
     CASES,
     NUMBERS,
@@ -80,20 +82,20 @@ def test_flipped_bits(run: Path, name: str) -> None:
     path = run / "checkpoint" / name
     good = path.read_bytes()
     rng = np.random.default_rng(1)
-    header = range(len(FORMAT) + 66)
-    places = [*rng.choice(header, 8, replace=False), *rng.integers(0, len(good), 8)]
+    seal = range(len(good) - SEALED_BYTES, len(good))
+    places = [0, *rng.choice(seal, 7, replace=False), *rng.integers(0, len(good), 8)]
     for place in [*places, len(good) - 1]:
         bad = bytearray(good)
         bad[place] ^= 1 << int(rng.integers(8))
         path.write_bytes(bad)
         sentence = refusal(run)
         assert name in sentence
-        assert "damaged" in sentence or "not a checkpoint of this version" in sentence
+        assert "damaged" in sentence or "is not a checkpoint of outpoint" in sentence
 
 
 @pytest.mark.attack("damaged and foreign checkpoints")
 @pytest.mark.parametrize("name", ["chain-1.checkpoint", "run.checkpoint"])
-@pytest.mark.parametrize("length", [0, 1, 21, 22, 60, 86, 87, 88, 500, -100, -1])
+@pytest.mark.parametrize("length", [0, 1, 21, 79, 80, 81, 88, 500, -100, -80, -1])
 def test_truncated(run: Path, name: str, length: int) -> None:
     path = run / "checkpoint" / name
     path.write_bytes(path.read_bytes()[:length])
@@ -103,37 +105,45 @@ def test_truncated(run: Path, name: str, length: int) -> None:
 def test_more_at_the_end(run: Path) -> None:
     path = run / "checkpoint" / "chain-0.checkpoint"
     path.write_bytes(path.read_bytes() + b"\0")
-    assert "damaged" in refusal(run)
+    assert "damaged, as its end is missing" in refusal(run)
 
 
 def signed(payload: bytes) -> bytes:
-    """A file with the right first line and checksum."""
-    return FORMAT + hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload
+    """A file with a matching checksum."""
+    return seal(payload + bytes(SEALED_BYTES))
 
 
-def archive(**arrays: Any) -> bytes:
+def archive(text: str | None = None, **arrays: Any) -> bytes:
+    """An archive of NumPy, with a comment as long as the seal is."""
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
-    return buffer.getvalue()
+    with zipfile.ZipFile(buffer, "a") as file:
+        file.comment = bytes(SEALED_BYTES)
+        if text is not None:
+            file.writestr(HEADER, text)
+    return buffer.getvalue()[:-SEALED_BYTES]
 
 
-def header(text: str) -> Any:
-    return np.frombuffer(text.encode(), dtype=np.uint8)
+def header(**facts: Any) -> str:
+    itself = {"kind": CHECKPOINT.name, "format": CHECKPOINT.format}
+    return json.dumps({"outpoint": itself, **facts})
 
 
 FOREIGN: dict[str, bytes] = {
     "text": b"a,b\n1,2\n",
     "binary": bytes(range(256)) * 8,
     "npz": archive(a=np.ones(3)),
-    "pickles": archive(header=np.array([{"a": 1}], dtype=object)),
-    "newer": b"outpoint checkpoint 2\n" + 64 * b"0" + b"\n",
+    "pickles": archive(header(), a=np.array([{"a": 1}], dtype=object)),
+    "earlier": b"outpoint checkpoint 1\n" + 64 * b"0" + b"\n",
+    "newer": signed(archive('{"outpoint": {"kind": "checkpoint", "format": 99}}')),
+    "another kind": signed(archive('{"outpoint": {"kind": "posterior", "format": 2}}')),
     "signed nothing": signed(b""),
     "signed text": signed(b"hello"),
-    "signed pickles": signed(archive(header=np.array([{"a": 1}], dtype=object))),
+    "signed pickles": signed(archive(header(), a=np.array([{"a": 1}], dtype=object))),
     "no header": signed(archive(a=np.ones(3))),
-    "no JSON": signed(archive(header=header("{"))),
-    "no object": signed(archive(header=header("[1]"))),
-    "other object": signed(archive(header=header('{"a": 1}'))),
+    "no JSON": signed(archive("{")),
+    "no object": signed(archive("[1]")),
+    "other object": signed(archive(header(a=1))),
 }
 
 

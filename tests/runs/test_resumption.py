@@ -230,12 +230,12 @@ def test_a_job_script_can_always_say_resume(run: Run, method: str) -> None:
     first = run(*words)
     assert first.code == 0
     assert "complete" not in first.err
-    before = Path("run/posterior.nc").read_bytes()
+    before = Path("run/posterior.npz").read_bytes()
     again = run(*words)
     assert again.code == 0
     told = "outpoint: the run in run is complete; there was nothing to do."
     assert again.err.splitlines()[-1] == told
-    assert Path("run/posterior.nc").read_bytes() == before
+    assert Path("run/posterior.npz").read_bytes() == before
     as_before = run("learn", "data.csv", "--out", "run", "--resume")
     assert as_before.code == 0
     assert "enough variables" not in as_before.out, "the method was asked for when the run began"

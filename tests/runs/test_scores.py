@@ -9,7 +9,7 @@ import outpoint as op
 from outpoint.options import Options
 from outpoint.runs import RunDirectory
 from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
-from outpoint.runs.scores import DIGEST
+from outpoint.runs.manifest import SCORES_DIGEST
 from outpoint.tables import build
 from tests.grids import first
 
@@ -86,7 +86,7 @@ def shrink(path: Path) -> None:
 
 def rename(path: Path) -> None:
     header, arrays = read_checkpoint(path)
-    write_checkpoint(path, {**header, DIGEST: "another"}, arrays)
+    write_checkpoint(path, {**header, SCORES_DIGEST: "another"}, arrays)
 
 
 def leave_out(path: Path) -> None:

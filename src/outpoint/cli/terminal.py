@@ -52,7 +52,7 @@ def _check_run(path: Path) -> None:
     file, run = path, RunDirectory(path)
     try:
         if path.is_dir():
-            file = run.posterior
+            file = run.found_posterior
             if not file.exists() and run.has_checkpoint:
                 raise DataError(
                     f"the run in {path} has no posterior yet: continue it with "

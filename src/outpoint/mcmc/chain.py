@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.files import check_like
 from outpoint.kernels import lend
 from outpoint.mcmc.mixes import Settings
 from outpoint.mcmc.replicas import Ladder
 from outpoint.mcmc.restoring import check_counters, check_trace, read_generator
 from outpoint.mcmc.trace import KeptDags, make_trace
+from outpoint.store import check_like
 from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView
 

@@ -18,11 +18,9 @@ from outpoint.mcmc.partition import PartitionState
 from outpoint.mcmc.replicas import COMING_DOWN, NOWHERE, Ladder, Replicas
 from outpoint.mcmc.sums import INSIDE, log_tau
 from outpoint.mcmc.trace import EDGE_ROWS, OUTSIDE_ROWS, KeptDags, Trace
+from outpoint.store import ROUNDING
 from outpoint.tables.parent_sets import ParentSets, are_acyclic
 from outpoint.tables.view import TableView
-
-ROUNDING = 1e-6
-"""Relative difference that another order of summation, or another processor, may make."""
 
 MOST_STEPS = 1 << 53
 

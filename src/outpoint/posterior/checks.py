@@ -1,13 +1,11 @@
 """What the parts of a posterior must obey, so that no computation on them can go wrong.
 
 A file that somebody made may hold anything. What its fields say one by one is checked where they
-are read (``sealed``); here is what they say together. Every check raises a ValueError.
+are read (`store`); here is what they say together. Every check raises a ValueError.
 """
 
 import ast
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -18,42 +16,25 @@ from outpoint import scores
 from outpoint.errors import OutpointError, require
 from outpoint.graphs.validation import check_n_nodes, validate_names
 from outpoint.posterior.info import RunInfo
+from outpoint.store import ROUNDING
 from outpoint.tables.parent_sets import ParentSets, are_acyclic, check_lists, count_candidates
 
 MOST_TEXT = 10_000
 """Characters of a score with its settings."""
 
-ROUNDING = 1e-6
-"""How much more than 1 a sum of probabilities may be."""
-
 DAGS_PER_BLOCK = 500
 """Matrices that are looked at together."""
 
 
-def parse(text: str) -> Any:
-    """JSON without numbers that are not finite."""
-
-    def finite(word: str) -> float:
-        require(isfinite(float(word)), f"{word} is not a finite number")
-        return float(word)
-
-    try:
-        return json.loads(text, parse_float=finite, parse_constant=finite)
-    except RecursionError:
-        raise ValueError("its description is nested too deeply") from None
-
-
-def checked_names(text: str) -> tuple[str, ...]:
+def checked_names(names: Any) -> tuple[str, ...]:
     """The names of the variables: at least two, all different."""
-    names = parse(text)
     require(isinstance(names, list) and len(names) >= 2, "names are a list of two or more")
     check_n_nodes(len(names))
     return validate_names(names)
 
 
-def checked_info(text: str, names: Sequence[str], seconds: float | None) -> RunInfo:
+def checked_info(facts: Any, names: Sequence[str], seconds: float | None) -> RunInfo:
     """The description of a run, every part of the type it is declared to have."""
-    facts = parse(text)
     require(isinstance(facts, dict), "the description of the run is not a table")
     types = get_type_hints(RunInfo)
     given = {**facts, "elapsed_seconds": seconds}
@@ -139,9 +120,8 @@ def _check_call(text: str) -> None:
         ast.literal_eval(setting.value)
 
 
-def checked_moves(text: str) -> tuple[str, ...]:
+def checked_moves(moves: Any) -> tuple[str, ...]:
     """The moves that are counted."""
-    moves = parse(text)
     require(isinstance(moves, list), "moves are a list")
     return validate_names(moves)
 

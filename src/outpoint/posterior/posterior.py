@@ -523,7 +523,7 @@ class Posterior(ModelAnswers):
 
     @takes(path=PATH)
     def save(self, path: str | Path) -> None:
-        """Write the posterior to a file (netCDF, compressed) that :func:`outpoint.load` reads."""
+        """Write the posterior to a file, a NumPy archive that :func:`outpoint.load` reads."""
         from outpoint.posterior.storage import save
 
         save(self, Path(path))

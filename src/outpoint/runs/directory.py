@@ -2,7 +2,7 @@
 
 ::
 
-    RUN/posterior.nc, edges.csv, map.dot, report.html, summary.json    the results
+    RUN/posterior.npz, edges.csv, map.dot, report.html, summary.json    the results
     RUN/checkpoint/                  what is needed to continue a sampled run
         run.checkpoint               what the run is
         chain-I.checkpoint           the state of a chain
@@ -35,10 +35,13 @@ from outpoint.errors import CheckpointError, OptionError
 from outpoint.files import absolute
 from outpoint.naming import named, option
 
-POSTERIOR, EDGES, BEST_DAG = "posterior.nc", "edges.csv", "map.dot"
+POSTERIOR, EDGES, BEST_DAG = "posterior.npz", "edges.csv", "map.dot"
 REPORT, SUMMARY = "report.html", "summary.json"
 RUN_FILES = (POSTERIOR, EDGES, BEST_DAG, REPORT, SUMMARY)
 """The results, in the order in which they are moved into place: the last one says that all are."""
+
+EARLIER_POSTERIOR = "posterior.nc"
+"""The posterior of a run that an earlier version has made; it is replaced with the run."""
 
 CHECKPOINT = "checkpoint"
 LOCK, STAGING, DISCARDED = ".outpoint-lock", ".outpoint-staging", ".outpoint-discarded"
@@ -69,6 +72,13 @@ class RunDirectory:
     def posterior(self) -> Path:
         """The posterior itself."""
         return self.path / POSTERIOR
+
+    @property
+    def found_posterior(self) -> Path:
+        """The posterior, or the one that an earlier version has left in its place."""
+        earlier = self.path / EARLIER_POSTERIOR
+        is_earlier = os.path.exists(earlier) and not os.path.exists(self.posterior)
+        return earlier if is_earlier else self.posterior
 
     @property
     def summary(self) -> Path:
@@ -129,7 +139,8 @@ class RunDirectory:
         if not self.path.is_dir():
             raise OptionError(f"{self} is a file; {elsewhere()}.")
         entries = [path for path in sorted(self.path.iterdir()) if not _is_left_over(path)]
-        others = [path.name for path in entries if path.name not in (*RUN_FILES, CHECKPOINT)]
+        known = (*RUN_FILES, EARLIER_POSTERIOR, CHECKPOINT)
+        others = [path.name for path in entries if path.name not in known]
         if others:
             raise OptionError(
                 f"{self} holds other files (such as {others[0]!r}), which a run must not mix "
@@ -207,7 +218,7 @@ class RunDirectory:
         staging.mkdir()
         try:
             yield staging
-            for name in RUN_FILES:
+            for name in (*RUN_FILES, EARLIER_POSTERIOR):
                 if (staging / name).exists():
                     (staging / name).replace(self.path / name)
                 else:

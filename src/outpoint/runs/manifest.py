@@ -1,18 +1,25 @@
-"""The identity of a saved run: what must be the same for its checkpoints to be continued."""
+"""What a saved run has beside its chains: its identity, and scores that it has computed.
+
+The identity is what must be the same for checkpoints to be continued. Scores of families are found
+by their content: a digest of the data, the score and the prior. Where they are damaged, or belong
+to something else, they are computed again.
+"""
 
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.errors import CheckpointError
-from outpoint.files import Field, checked_arrays
 from outpoint.naming import named
 from outpoint.runs.checkpoint import read_checkpoint, write_checkpoint
 from outpoint.runs.directory import RunDirectory
+from outpoint.store import Field, checked_arrays
+from outpoint.tables.build import Families
 from outpoint.tables.parent_sets import check_lists
 
 SCORES, START, CANDIDATES, HOTTEST = "scores", "start", "candidates", "hottest"
@@ -42,6 +49,14 @@ FIELDS = {
 }
 """The arrays of a run: its candidates, sums of its scores, where its chains start, the power of
 the hottest replicas, and how much was searched."""
+
+SCORES_DIGEST = "digest"
+SCORES_FIELDS = {
+    "scores": Field(("node", "set"), finite=False),
+    "needed": Field(("needy", "parent"), finite=False),
+    "scored_parents": Field((), "i8", 0),
+}
+"""Kept scores, and what they are found by."""
 
 WORDS = 60
 """Most characters of a fact in a sentence."""
@@ -160,3 +175,25 @@ def _brief(*values: Any) -> list[str]:
     start = same - WORDS // 2 if same > WORDS - 10 else 0
     parts = [("..." if start else "") + text[start:] for text in texts]
     return [part if len(part) <= WORDS else part[: WORDS - 3] + "..." for part in parts]
+
+
+def keep_scores(run: RunDirectory, digest: str, families: Families) -> None:
+    """Write the scores; where that fails they will be computed again."""
+    arrays = {name: np.asarray(value) for name, value in families._asdict().items()}
+    with suppress(OSError):
+        run.checkpoint.mkdir(exist_ok=True)
+        write_checkpoint(run.scores, {SCORES_DIGEST: digest}, arrays)
+
+
+def kept_scores(run: RunDirectory, digest: str) -> Families | None:
+    """The scores with this digest, if they have been kept."""
+    try:
+        header, arrays = read_checkpoint(run.scores)
+        if header.get(SCORES_DIGEST) != digest:
+            return None
+        found = checked_arrays(arrays, SCORES_FIELDS, {})
+        scores, needed = found["scores"], found["needed"]
+        is_usual = not np.isnan(needed).any() and (scores < np.inf).all()
+        return Families(scores, int(found["scored_parents"]), needed) if is_usual else None
+    except (CheckpointError, ValueError):
+        return None

@@ -1,4 +1,4 @@
-"""The model of parameters in the file of a posterior: what its families need of the data.
+"""The models of a posterior in its file: of the columns, and of the parameters of its families.
 
 Where all columns are Gaussian these are the moments of the columns. Otherwise they are the counts
 or moments of every family that occurs in the stored draws, in each state of its categorical parents
@@ -7,8 +7,6 @@ that was observed.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,16 +14,26 @@ from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import require
-from outpoint.files import Field
 from outpoint.models.coding import Coding
 from outpoint.models.model import NetworkModel, Prior
 from outpoint.models.regression import Moments, NormalPrior
 from outpoint.models.statistics import ColumnMoments, Family, FamilyStatistics
-from outpoint.posterior.checks import parse
-from outpoint.posterior.sealed import Content
+from outpoint.posterior.effects import GaussianModel
+from outpoint.posterior.posterior import Posterior
+from outpoint.posterior.stored_solutions import Parts
+from outpoint.store import Content, Field, real
 
 MOST_NUMBERS = 20_000_000
 """Numbers of families that are stored; a file that would have more has no model."""
+
+MODEL_FIELDS = {
+    "model_factor": real("group", "column", "other_column"),
+    "model_degrees_of_freedom": real("group"),
+    "model_group": real("node"),
+    "model_owner": real("column"),
+    "model_scales": real("node")._replace(least=0.0),
+    "model_standardized": Field((), least=0, most=1),
+}
 
 COLUMN_FIELDS = {
     "network_n_rows": Field(("network_group",), least=0.0),
@@ -43,16 +51,31 @@ FAMILY_FIELDS = {
 }
 
 
-def network_arrays(
-    model: NetworkModel, dags: Booleans
-) -> tuple[dict[str, Any], dict[str, str]] | None:
-    """Arrays and texts of a model for some DAGs; None if there is too much of it."""
+def model_parts(posterior: Posterior) -> Parts:
+    """Header and arrays of the models that a posterior has."""
+    header: dict[str, Any] = {}
+    arrays: dict[str, NDArray[Any]] = {}
+    if posterior.model is not None:
+        own = posterior.model.arrays()
+        arrays = {f"model_{name}": array.astype(np.float64) for name, array in own.items()}
+    if posterior.network_model is not None:
+        best = posterior.map_dag.adjacency[None]
+        drawn = [dags for _, dags in posterior._graphs().blocks()]
+        found = _network_arrays(posterior.network_model, np.concatenate([best, *drawn]))
+        if found is not None:
+            header["network"] = _network_facts(posterior.network_model)
+            arrays |= found
+    return header, arrays
+
+
+def _network_facts(model: NetworkModel) -> dict[str, Any]:
+    """How a model codes the variables, and its prior."""
     coding, normal = model.coding, model.prior.normal
     codes = [
         None if own is None else [None if np.isnan(row).any() else row.tolist() for row in own]
         for own in coding.codes
     ]
-    facts = {
+    return {
         "levels": coding.levels,
         "codes": codes,
         "n_columns": [None if own is None else own.shape[1] for own in coding.codes],
@@ -63,22 +86,20 @@ def network_arrays(
         "normal": None if normal is None else list(normal),
         "sample_size": model.prior.sample_size,
     }
-    texts = {"network": json.dumps(facts)}
-    pasts = _named(PAST_FIELDS, [model.pasts[:, model.given]]) if model.given.any() else {}
+
+
+def _network_arrays(model: NetworkModel, dags: Booleans) -> dict[str, NDArray[Any]] | None:
+    """What a model knows of the data, for some DAGs; None if there is too much of it."""
     statistics = model.statistics
+    pasts = {"network_pasts": model.pasts[:, model.given]} if model.given.any() else {}
     if isinstance(statistics, ColumnMoments):
-        return pasts | _named(COLUMN_FIELDS, [*statistics.every, statistics.group]), texts
+        values = [*statistics.every, statistics.group]
+        return pasts | dict(zip(COLUMN_FIELDS, map(np.asarray, values), strict=True))
     found = _family_arrays(model, dags)
-    return None if found is None else (pasts | found, texts)
+    return None if found is None else pasts | found
 
 
-def _named(fields: dict[str, Field], values: Sequence[Any]) -> dict[str, Any]:
-    """Arrays by name, with their dimensions."""
-    pairs = zip(fields.items(), values, strict=True)
-    return {name: (field.dimensions, array) for (name, field), array in pairs}
-
-
-def _family_arrays(model: NetworkModel, dags: Booleans) -> dict[str, Any] | None:
+def _family_arrays(model: NetworkModel, dags: Booleans) -> dict[str, NDArray[Any]] | None:
     keys = []
     for v in np.flatnonzero(~model.given).tolist():
         sets = np.unique(dags[:, :, v], axis=0)
@@ -101,14 +122,14 @@ def _family_arrays(model: NetworkModel, dags: Booleans) -> dict[str, Any] | None
         np.concatenate([np.zeros(0, dtype=np.int64), *states]),
         np.concatenate([np.zeros(0), *numbers]),
     )
-    return _named(FAMILY_FIELDS, values)
+    return dict(zip(FAMILY_FIELDS, values, strict=True))
 
 
 def read_network(names: tuple[str, ...], content: Content) -> NetworkModel | None:
     """The model of a file; None of files that have none."""
-    if "network" not in content:
+    facts = content.header.get("network")
+    if facts is None:
         return None
-    facts = parse(content.text("network"))
     coding, prior, given = _checked_facts(names, facts)
     pasts = _read_pasts(coding, given, content)
     if "network_means" in content:
@@ -214,3 +235,23 @@ def _check_scatter(scatter: Floats) -> None:
     diagonal: NDArray[np.float64] = np.diagonal(scatter, axis1=1, axis2=2)
     require((diagonal >= 0).all(), "a column of the model has a negative variance")
     require((scatter == np.swapaxes(scatter, 1, 2)).all(), "moments are not symmetric")
+
+
+def read_model(names: tuple[str, ...], content: Content) -> GaussianModel | None:
+    """The model of the columns, checked; None of files that have none."""
+    if "model_factor" not in content:
+        return None
+    stored = content.read(MODEL_FIELDS)
+    arrays = {name.removeprefix("model_"): array for name, array in stored.items()}
+    factors, group = arrays["factor"], arrays["group"]
+    require(factors.shape[1] == factors.shape[2], "the model of the columns is not square")
+    require(factors.diagonal(axis1=1, axis2=2).all(), "the model of the columns is singular")
+    is_group = np.isin(group, np.arange(-1, len(factors)))
+    require(len(factors) >= 1 and is_group.all(), "a variable has no model")
+    is_owner = np.isin(arrays["owner"], np.arange(len(names)))
+    require(is_owner.all(), "a column of the model belongs to no variable")
+    n_own = np.bincount(arrays["owner"].astype(np.int64), minlength=len(names))
+    is_single = n_own[arrays["scales"] > 0] == 1
+    require(is_single.all(), "a variable with a unit has not one column of the model")
+    require((arrays["degrees_of_freedom"] > -1.0).all(), "the model has no degrees of freedom")
+    return GaussianModel.from_arrays(names, arrays)
