@@ -400,6 +400,11 @@ class SampledPosterior(Posterior):
         ``"negligible"``; the probability of a ``"precise"`` one is known so well that R-hat and
         effective draws do not matter). ``attrs["round_trips"]`` has the round trips of each chain.
         """
+        return self._diagnosed.copy()
+
+    @cached_property
+    def _diagnosed(self) -> pd.DataFrame:
+        """All rows, which a command asks for once for each file and once for the terminal."""
         rows = self._edge_rows(**self._edge_matrices())
         rows.attrs["round_trips"] = self.round_trips
         return rows
