@@ -10,7 +10,7 @@ from outpoint.data.columns import Column
 from outpoint.data.dataset import Kind
 from outpoint.data.problems import ColumnProblem, Missing, ProblemKind
 from outpoint.errors import DataError
-from outpoint.naming import count_of, enumerate_items, enumerate_names, named, option
+from outpoint.naming import count_of, enumerate_items, enumerate_names, option
 
 _WHY: dict[ProblemKind, tuple[str, str]] = {
     "identifier": ("differs in every row", "differ in every row"),
@@ -128,7 +128,7 @@ def describe_orders(columns: Sequence[Column], kinds: Mapping[str, Kind | None])
     """A line for each column of ordered levels that enters by its ranks."""
     return [
         f"{column.name!r} enters as normal scores of its ordered levels "
-        f"({_in_order(column.levels or ())}); another order is given with {named('ordinal')}, and "
+        f"({_in_order(column.levels or ())}); another order is given with {option('ordinal')}, and "
         f"levels without an order with {option('categorical', [column.name])}"
         for column in columns
         if column.ordered and kinds[column.name] == "continuous"
