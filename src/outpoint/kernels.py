@@ -7,6 +7,7 @@ compile and nothing else. Kernels release the interpreter lock, so plain threads
 side: :func:`run_chunked` is the only parallel construct they need.
 """
 
+import gc
 import os
 import stat
 import tempfile
@@ -17,11 +18,11 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import types
 from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
-from numba.extending import register_jitable
 
 from outpoint.borrowing import borrowed, lend
 from outpoint.processors import n_threads, thread_pool
@@ -31,8 +32,33 @@ __all__ = ["are_cached", "borrowed", "inlined", "jitable", "kernel", "lend", "ru
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Kernel(CPUDispatcher):  # type: ignore[misc]
+class General(CPUDispatcher):  # type: ignore[misc]
+    """A compiled function that kernels call without regard to which arguments are constants.
+
+    Numba would compile it once more for every constant that it is called with.
+    """
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """What the function is for arguments of these types."""
+        general = [types.unliteral(kind) for kind in args]
+        return super().get_call_template(general, kws)
+
+
+class Kernel(General):
     """A compiled function to which Python lends named tuples."""
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for arguments of these types, without looking for garbage meanwhile.
+
+        Compiling makes millions of objects, and hardly any of them can go before its end.
+        """
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile(sig)
+        finally:
+            if was_enabled:
+                gc.enable()
 
     def __call__(self, *args: Any) -> Any:
         return super().__call__(*map(lend, args))
@@ -91,11 +117,18 @@ def _private_directory() -> str | None:
     return str(place) if is_private else None
 
 
-class OnlyInKernels(CPUDispatcher):  # type: ignore[misc]
+class OnlyInKernels(General):
     """A compiled function that only kernels can call."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"{self.py_func.__name__} is compiled into kernels: call it from one.")
+
+
+class InPythonToo(General):
+    """A compiled function of which Python calls what was compiled."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.py_func(*args, **kwargs)
 
 
 class Draft(JITCodeLibrary):  # type: ignore[misc]
@@ -141,6 +174,18 @@ def inlined(function: F) -> F:
     Passing a tuple of arrays costs more than what such helpers do with it, and taking one apart for
     a call from Python is long to compile.
     """
+    return cast(F, _drafted(function, OnlyInKernels))
+
+
+def jitable(function: F) -> F:
+    """A function of Python that is compiled into every kernel that calls it.
+
+    For what Python itself calls rarely: compiling it would take longer.
+    """
+    return cast(F, _drafted(function, InPythonToo))
+
+
+def _drafted(function: Callable[..., Any], kind: type[General]) -> Any:
     if numba.config.DISABLE_JIT:
         return function
     compiled = numba.njit(
@@ -151,13 +196,8 @@ def inlined(function: F) -> F:
         no_cfunc_wrapper=True,
         pipeline_class=DraftCompiler,
     )(function)
-    compiled.__class__ = OnlyInKernels
-    return cast(F, compiled)
-
-
-def jitable(function: F) -> F:
-    """A function of Python that kernels can call too: where compiling takes longer than calling."""
-    return cast(F, register_jitable(function))
+    compiled.__class__ = kind
+    return compiled
 
 
 def are_cached() -> bool:

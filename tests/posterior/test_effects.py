@@ -292,7 +292,7 @@ def test_large_data_recover_the_effects():
     assert abs(table.loc[("d", "a"), "mean"]) < 0.01
 
 
-N_RUNS, MANY_RUNS = 400, 1500
+N_RUNS, MANY_RUNS = 600, 1500
 """Enough for wrong spreads to be seen, and for effects that are transposed."""
 
 

@@ -243,19 +243,12 @@ def _parent_sets(
     def work(start: int, stop: int) -> None:
         for child in range(start, stop):
             sets = descents[child]
-            _divide(sets, weights.mantissa[child])
+            np.divide(sets, weights.mantissa[child], out=sets, where=sets > 0.0)
             sum_over_larger(sets, weights.exponent[child])
             _add_parents(child, sets, scores[child], weights.exponent[child], edges, total)
 
     run_chunked(work, n)
     return descents, edges, total
-
-
-@kernel
-def _divide(values, by):
-    for place in range(values.size):
-        if values[place] > 0.0:
-            values[place] /= by[place]
 
 
 @kernel

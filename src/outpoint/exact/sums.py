@@ -134,6 +134,13 @@ def gather_columns(values, columns, table):
             table[inner, j] = values[columns[j] | inner]
 
 
+@inlined
+def _clear(table, n_rows):
+    for i in range(n_rows):
+        for j in range(table.shape[1]):
+            table[i, j] = 0.0
+
+
 N_ACCUMULATORS = 8
 """Partial sums, a fixed number so that the result does not depend on the threads."""
 
@@ -186,7 +193,7 @@ def _add_layers(factor, shift, relevance, outers, n_inner, mantissa, exponent, p
     for outer in outers:
         list_supersets(outer << n_inner, n_inner, n, columns)
         gather_columns(exponent, columns, scale)
-        sums[:] = 0.0
+        _clear(sums, n_rows)
         for inner in range(n_rows):
             base = outer << n_inner | inner
             total = sums[inner, 0]
@@ -299,8 +306,8 @@ def _complete(factor, shift, relevance, outers, n_inner, before, mantissa, expon
             n_free, n_free_inner = _list_free(base, n, n_inner, free)
             n_lower = n_free_inner // 2
             n_upper = n_free_inner - n_lower
-            upper[: 1 << n_upper] = 0.0
-            lower[: 1 << n_lower] = 0.0
+            _clear(upper, 1 << n_upper)
+            _clear(lower, 1 << n_lower)
             for s in range(1 << n_free_inner):
                 row, high, low = rows[s], s >> n_lower, s & ((1 << n_lower) - 1)
                 if row_power[s] + scale[row, 0] > FLOOR:
@@ -311,11 +318,11 @@ def _complete(factor, shift, relevance, outers, n_inner, before, mantissa, expon
                         lower[low, j] += term
             unit = before[base] / before[-1] * biased_power(relevance[base] + BIAS)
             _sum_columns(lower, n_lower, product, scratch, terms)
-            _record(terms, base, free[:n_lower], unit, scratch, descents)
+            _record(terms, base, free, 0, n_lower, unit, scratch, descents)
             _sum_columns(upper, n_upper, product, scratch, terms)
-            _record(terms, base, free[n_lower:n_free_inner], unit, scratch, descents)
+            _record(terms, base, free, n_lower, n_free_inner, unit, scratch, descents)
             _sum_rows(upper, n_upper, product, terms)
-            _record(terms, base, free[n_free_inner:n_free], unit, scratch, descents)
+            _record(terms, base, free, n_free_inner, n_free, unit, scratch, descents)
             mantissa[base] = values[inner, 0] = -terms[0]
 
 
@@ -353,13 +360,13 @@ def _sum_rows(table, n_bits, product, terms):
 
 
 @inlined
-def _record(terms, base, nodes, unit, scratch, descents):
-    """Store the sum over the sets with each of ``nodes``, in units of ``-unit``.
+def _record(terms, base, nodes, first, last, unit, scratch, descents):
+    """Store the sum over the sets with each of ``nodes[first:last]``, in units of ``-unit``.
 
     The first term becomes the sum of all.
     """
-    for i in range(nodes.size - 1, -1, -1):
-        half = 1 << i
+    for i in range(last - 1, first - 1, -1):
+        half = 1 << (i - first)
         for k in range(half):
             scratch[k] = terms[half + k]
             terms[k] += terms[half + k]

@@ -105,7 +105,8 @@ def _list_edges(matrices: Booleans) -> EdgeList:
 def _sort_nodes(edges, first_row, order, n_unplaced):
     """Fill ``order`` with the nodes of one graph, parents first; ``n_unplaced`` is scratch."""
     n = order.size
-    n_unplaced[:] = 0
+    for v in range(n):
+        n_unplaced[v] = 0
     for e in range(edges.start[first_row], edges.start[first_row + n]):
         n_unplaced[edges.child[e]] += 1
     size = 0
@@ -138,7 +139,8 @@ def _compute_cpdags(edges, separated, out):
     n_parents = np.empty(n, dtype=np.int64)
     for k in range(out.shape[0]):
         _sort_nodes(edges, k * n, order, scratch)
-        n_parents[:] = 0
+        for v in range(n):
+            n_parents[v] = 0
         for i in range(n):  # in this order the last parent comes last
             u = order[i]
             for e in range(edges.start[k * n + u], edges.start[k * n + u + 1]):
@@ -165,7 +167,8 @@ def _label_edges_into(y, k, out, separated, parents, n_parents, compelled):
         decided = decided or not out[k, parents[y, j], last]
     compelled[y, n_parents[y] - 1] = decided
     if decided:
-        compelled[y, : n_parents[y]] = True
+        for j in range(n_parents[y]):
+            compelled[y, j] = True
         return
     for j in range(n_parents[y] - 1):  # then the others are parents of the last one as well
         for i in range(n_parents[last]):
@@ -224,7 +227,9 @@ def _add_ancestors(edges, weights, total):
     above = np.empty((n, n_words), dtype=np.uint64)  # the ancestors of each node, as bits
     for k in range(weights.size):
         _sort_nodes(edges, k * n, order, scratch)
-        above[:] = 0
+        for u in range(n):
+            for word in range(n_words):
+                above[u, word] = 0
         for i in range(n):
             u = order[i]
             for e in range(edges.start[k * n + u], edges.start[k * n + u + 1]):
@@ -247,11 +252,12 @@ def _add_ancestors(edges, weights, total):
 def _add_blankets(edges, weights, total):
     """Parents, children, and those who share a child; a pair counts once however related."""
     n = total.shape[0]
-    seen_in = np.full((n, n), -1, dtype=np.int64)  # [smaller, larger]: the last graph counted
+    seen_in = np.zeros((n, n), dtype=np.int64)  # [smaller, larger]: graphs up to the last counted
     n_parents = np.empty(n, dtype=np.int64)
     parents = np.empty((n, n), dtype=np.int64)
     for k in range(weights.size):
-        n_parents[:] = 0
+        for v in range(n):
+            n_parents[v] = 0
         for u in range(n):
             for e in range(edges.start[k * n + u], edges.start[k * n + u + 1]):
                 v = edges.child[e]
@@ -262,8 +268,8 @@ def _add_blankets(edges, weights, total):
                 a = parents[v, i]
                 for j in range(i, n_parents[v]):
                     b = v if j == i else parents[v, j]
-                    low, high = min(a, b), max(a, b)
-                    if seen_in[low, high] != k:
-                        seen_in[low, high] = k
+                    low, high = (a, b) if a < b else (b, a)
+                    if seen_in[low, high] <= k:
+                        seen_in[low, high] = k + 1
                         total[a, b] += weights[k]
                         total[b, a] += weights[k]

@@ -7,11 +7,12 @@ from outpoint.kernels import inlined, kernel
 
 
 @kernel
-def add_effects(dags, weights, factor, freedom, group, units, rng, out, means, paths):
+def add_effects(dags, weights, factor, group, units, gammas, normals, out, means, paths):
     """Fill ``out`` (dag, repeat, cause, effect); add to the weighted sums of means and paths.
 
     ``factor[group[v]]`` is the triangular factor of R for node v (any if that is -1, then v has no
-    parents), ``freedom`` has its degrees of freedom and ``units`` what effects are multiplied with.
+    parents), and ``units`` is what effects are multiplied with. Of the random numbers ``gammas``
+    (dag, repeat, node) has one for each variance, ``normals`` one for each coefficient, in order.
     A family that the DAG before has too is not factorised again. Stops and returns false at a graph
     with a cycle.
     """
@@ -25,6 +26,7 @@ def add_effects(dags, weights, factor, freedom, group, units, rng, out, means, p
     total = np.empty((n, n))
     room = _largest_family(dags)  # n of n x n would be gigabytes
     triangles = np.zeros((n, room, room))
+    n_used = 0
     for d in range(dags.shape[0]):
         if not sort_nodes(dags[d], order):
             return False
@@ -41,14 +43,14 @@ def add_effects(dags, weights, factor, freedom, group, units, rng, out, means, p
         for repeat in range(out.shape[1]):
             for v in range(n):
                 n_parents = _list_parents(dags[d], v, parents)
-                shape = (freedom[group[v]] + n_parents + 1.0) / 2.0
                 scale = abs(triangles[v, n_parents, n_parents])
-                sigma = scale / np.sqrt(2.0 * rng.standard_gamma(shape))
+                sigma = scale / np.sqrt(2.0 * gammas[d, repeat, v])
                 for i in range(n_parents):
                     for j in range(n_parents):
                         triangle[i, j] = triangles[v, i, j]
                     triangle[i, n_parents] = triangles[v, i, n_parents]
-                    triangle[i, n_parents] += sigma * rng.standard_normal()
+                    triangle[i, n_parents] += sigma * normals[n_used]
+                    n_used += 1
                 _solve(triangle, parents, n_parents, v, drawn)
             _fill_total(dags[d], order, drawn, total)
             for u in range(n):

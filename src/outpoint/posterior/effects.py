@@ -228,6 +228,7 @@ def sample_effects(
     means, paths = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns))
     draws, drawn_dags = [], []
     n_dags, size = 0, 0
+    streams = rng.spawn(2)
     for block in blocks:
         matrices = np.ascontiguousarray(block, dtype=np.bool_).reshape(-1, n, n)
         own = _weights_of(weights, n_dags, len(matrices))
@@ -236,9 +237,9 @@ def sample_effects(
         refuse_large(size, n_columns)
         out = np.empty((len(matrices), parameters_per_dag, n_columns, n_columns), dtype=np.float32)
         model.check(matrices)
-        group = model.group[model.owner]
-        posterior = model.factor, model.degrees_of_freedom, group, factors
-        if not add_effects(model.expand(matrices), own, *posterior, rng, out, means, paths):
+        columns, group = model.expand(matrices), model.group[model.owner]
+        numbers = _random_numbers(columns, model.degrees_of_freedom[group], out.shape[1], streams)
+        if not add_effects(columns, own, model.factor, group, factors, *numbers, out, means, paths):
             raise GraphError("effects need acyclic graphs, but one has a cycle.")
         draws.append(out.reshape(-1, n_columns, n_columns)[:, kept][:, :, kept])
         drawn_dags.append(matrices)
@@ -255,6 +256,15 @@ def sample_effects(
         weights=None if weights is None else np.repeat(used / used.sum(), parameters_per_dag),
         dags=np.concatenate(drawn_dags),
     )
+
+
+def _random_numbers(
+    dags: Booleans, freedom: Floats, repeats: int, streams: list[np.random.Generator]
+) -> tuple[Floats, Floats]:
+    """What variances and coefficients are drawn with; a stream for each, whatever the blocks."""
+    shapes = (freedom + dags.sum(axis=1) + 1.0) / 2.0
+    gammas = streams[0].standard_gamma(np.repeat(shapes[:, None], repeats, axis=1))
+    return gammas, streams[1].standard_normal(repeats * int(dags.sum()))
 
 
 def _weights_of(weights: Floats | None, start: int, count: int) -> Floats:

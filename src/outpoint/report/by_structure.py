@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.posterior.effects import CausalEffects
@@ -50,21 +51,28 @@ def group_by_parents(
     weights = effects.weights if effects.weights is not None else np.full(n_draws, 1.0 / n_draws)
     dags = np.repeat(effects.dags, n_draws // len(effects.dags), axis=0)
     tails = (1 - effects.level) / 2, (1 + effects.level) / 2
+    numbered = {
+        cause: np.unique(dags[:, :, names.index(cause)], axis=0, return_inverse=True)
+        for cause in dict.fromkeys(cause for cause, _ in pairs)
+    }
     found = []
     for cause, effect in pairs:
         values = effects.draws(cause, effect).astype(np.float64)
         reached = values != 0
-        groups = _groups(dags[:, :, names.index(cause)], values, weights * reached, tails)
+        groups = _groups(*numbered[cause], values, weights * reached, tails)
         no_path = max(0.0, 1.0 - float(weights[reached].sum()))
         found.append(PairGroups(cause, effect, no_path, groups))
     return found
 
 
 def _groups(
-    parents: Booleans, values: Floats, weights: Floats, tails: tuple[float, float]
+    sets: Booleans,
+    number: NDArray[np.intp],
+    values: Floats,
+    weights: Floats,
+    tails: tuple[float, float],
 ) -> tuple[Group, ...]:
-    """The heaviest parent sets, and the rest."""
-    sets, number = np.unique(parents, axis=0, return_inverse=True)
+    """The heaviest parent sets, given with that of each draw by number, and the rest."""
     number = number.reshape(-1)
     totals = np.bincount(number, weights=weights, minlength=len(sets))
     ranked = [one for one in np.argsort(-totals, kind="stable").tolist() if totals[one] > 0]

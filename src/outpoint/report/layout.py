@@ -254,7 +254,7 @@ def _order_rows(rows: Rows, up: list[list[int]]) -> Rows:
     for sweep in range(SWEEPS):
         neighbours = up if sweep % 2 == 0 else down
         for row in rows if sweep % 2 == 0 else reversed(rows):
-            centre = {v: np.mean(place[neighbours[v]]) if neighbours[v] else place[v] for v in row}
+            centre = {v: _mean_place(v, neighbours[v], place) for v in row}
             row.sort(key=centre.__getitem__)
             place[row] = _spread(len(row))
         crossings = _count_crossings(rows, up, place)
@@ -296,9 +296,14 @@ def _place(rows: Rows, up: list[list[int]], room: Floats) -> Floats:
         x[row] = _apart(np.zeros(len(row)), room[row])
     for sweep in range(SWEEPS):
         for row in rows if sweep % 2 == 0 else reversed(rows):
-            wish = np.array([np.mean(x[neighbours[v]]) if neighbours[v] else x[v] for v in row])
+            wish = np.array([_mean_place(v, neighbours[v], x) for v in row])
             x[row] = _apart(wish, room[row])
     return x - min((float(x[row].min()) for row in rows), default=0.0)
+
+
+def _mean_place(v: int, neighbours: list[int], place: Floats) -> float:
+    """The mean place of the neighbours; without any its own."""
+    return sum(place.item(u) for u in neighbours or [v]) / (len(neighbours) or 1)
 
 
 def _apart(wish: Floats, room: Floats) -> Floats:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.data import Dataset
-from outpoint.kernels import kernel, run_chunked
+from outpoint.kernels import jitable, kernel, run_chunked
 
 Scores = NDArray[np.float64]
 Members = NDArray[np.int16]
@@ -55,28 +55,16 @@ def size_offsets(n_items: int, max_size: int) -> NDArray[np.int64]:
 def subsets_of_size(n_items: int, size: int) -> Members:
     """All subsets of ``0..n_items-1`` with ``size`` members, ascending, in colex order."""
     out = np.empty((comb(n_items, size), size), dtype=np.int16)
-    _fill_subsets(out)
+    if 0 < size <= n_items:
+        others = subsets_of_size(n_items - 1, size - 1)
+        for largest in range(size - 1, n_items):
+            start, stop = comb(largest, size), comb(largest + 1, size)
+            out[start:stop, :-1] = others[: stop - start]
+            out[start:stop, -1] = largest
     return out
 
 
-@kernel
-def _fill_subsets(out):
-    n_sets, size = out.shape
-    if size == 0:
-        return
-    current = np.arange(size)
-    for row in range(n_sets):
-        for i in range(size):
-            out[row, i] = current[i]
-        # The next set in colex order: raise the first member that has room above it.
-        i = 0
-        while i < size - 1 and current[i] + 1 == current[i + 1]:
-            current[i] = i
-            i += 1
-        current[i] += 1
-
-
-@kernel
+@jitable
 def subset_rank(members, size, binomials, offsets):
     """Place of an ascending set in the flat numbering of its item range."""
     rank = offsets[size]
@@ -85,7 +73,7 @@ def subset_rank(members, size, binomials, offsets):
     return rank
 
 
-@kernel
+@jitable
 def family_rank(child, parents, size, binomials, offsets):
     """Place of an ascending parent set (node numbers) among the sets of this child."""
     rank = offsets[size]

@@ -70,12 +70,14 @@ class StructurePrior:
 def _add_log_weights(size_log_weight, edge_log_weight, required, others, scores):
     n = scores.shape[0]
     for child in range(n):
-        n_required = required[:, child].sum()
+        n_required = 0
+        for parent in range(n):
+            n_required += required[parent, child]
         for row in range(others.shape[0]):
             log_weight = size_log_weight
             found = 0
-            for other in others[row]:
-                parent = other + 1 if other >= child else other
+            for i in range(others.shape[1]):
+                parent = others[row, i] + (others[row, i] >= child)
                 log_weight += edge_log_weight[parent, child]
                 found += required[parent, child]
             scores[child, row] += log_weight if found == n_required else -np.inf

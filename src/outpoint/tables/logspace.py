@@ -11,17 +11,17 @@ docs/math.md#sums-over-parent-sets.
 
 import numpy as np
 
-from outpoint.kernels import inlined, kernel
+from outpoint.kernels import inlined, jitable, kernel
 
 
-@kernel
+@jitable
 def skip_bit(mask, position):
     """``mask`` renumbered without the bit at ``position``."""
     low = mask & ((1 << position) - 1)
     return low | ((mask >> (position + 1)) << position)
 
 
-@kernel
+@jitable
 def insert_bit(mask, position):
     """Inverse of :func:`skip_bit`, the new bit being 0."""
     low = mask & ((1 << position) - 1)
