@@ -1,5 +1,20 @@
-"""``python -m outpoint`` is the command line."""
+"""``outpoint`` and ``python -m outpoint`` are the command line, from the first moment on."""
 
-from outpoint.cli import main
+from outpoint.signals import end_at_once, ignore
 
-main()
+NOTHING_DONE = b"outpoint: interrupted; nothing was written.\n"
+
+
+def main() -> None:
+    """Run the command line; what it needs is imported first, which takes a while."""
+    end_at_once(130, NOTHING_DONE)
+    from outpoint.cli import main as run
+
+    try:
+        run()
+    finally:
+        ignore()
+
+
+if __name__ == "__main__":
+    main()

@@ -5,15 +5,19 @@ is lost there, so a signal is also remembered, and long work asks for it now and
 
 Signals that come together count as one: ``timeout`` and some clusters send theirs to a process and
 to its group, which it is in, too. Only one that comes later asks to end without waiting.
+
+While a command is being imported there is nothing to interrupt: a signal ends the process at once.
 """
 
+import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import inf
 from threading import current_thread, main_thread
 from time import monotonic
 from types import FrameType
+from typing import Any
 
 ENDING = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -23,6 +27,7 @@ TOGETHER = 2.0
 """Seconds after a signal in which further ones count as the same."""
 
 _last = -inf  # when a signal came that was not one of several
+_ours: dict[int, Any] = {}  # the handlers of whole processes
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
@@ -33,11 +38,38 @@ def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
 
-def treat_as_interruption() -> None:
-    """Let all signals that would end this process interrupt it; ignored ones stay ignored."""
-    for number in ENDING:
-        if _would_end(number):
-            signal.signal(number, interrupt)
+def end_at_once(code: int, said: bytes) -> None:
+    """From now on let signals end this process with this exit code and these last words."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        with suppress(OSError):
+            os.write(2, said)
+        os._exit(code)
+
+    _arrange(end)
+
+
+def ignore() -> None:
+    """Heed no more signals: all is done, and the exit code should say so."""
+    _arrange(signal.SIG_IGN)
+
+
+def treat_as_interruption() -> Callable[[], bool]:
+    """Let all signals that would end this process interrupt it; ignored ones stay ignored.
+
+    Returns a function that tells whether one has come since. Where it comes in the middle of an
+    import, what is raised may be an error of another kind, which says nothing of it.
+    """
+    begun = monotonic()
+    _arrange(interrupt)
+    return lambda: _last >= begun
+
+
+def _arrange(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+    """Treat signals so where they would end this process."""
+    for number in filter(_would_end, ENDING):
+        signal.signal(number, handler)
+        _ours[number] = handler
 
 
 @contextmanager
@@ -89,7 +121,5 @@ def deferred_signals() -> Iterator[None]:
 
 def _would_end(number: int) -> bool:
     """Whether a signal has the handler of Python, or ours: no other program has set its own."""
-    handler = signal.getsignal(number)
-    if number == signal.SIGINT:
-        return handler in (signal.default_int_handler, interrupt)
-    return handler in (signal.SIG_DFL, interrupt)
+    usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+    return signal.getsignal(number) in (usual, _ours.get(number, usual))

@@ -29,6 +29,13 @@ def test_standard_output(place: str, tmp_path: Path) -> None:
     assert done.stderr == f"outpoint: {sentence}\n"
 
 
+@pytest.mark.attack("standard output that is closed or full")
+@pytest.mark.parametrize("streams", ["|", "2>&1 |"])
+def test_a_reader_that_is_gone(streams: str, tmp_path: Path) -> None:
+    done = shell(f"{OUTPOINT} datasets {streams} true; exit ${{PIPESTATUS[0]}}", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
+
+
 @pytest.mark.long
 @pytest.mark.attack("standard output that is closed or full")
 @pytest.mark.parametrize("place", [*PLACES, "| true; exit ${PIPESTATUS[0]}"])

@@ -194,3 +194,62 @@ def test_command(typed: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys, "argv", ["/bin/outpoint", *shlex.split(typed)])
     assert _resume_command(Path("run")) == expected
     assert str(Interrupted(Path("run"))) == f"interrupted; continue with: {expected}"
+
+
+SENDS = """
+import os, signal, sys, time
+class Sender:
+    def find_spec(self, name, *rest):
+        if name == {module!r}:
+            try:
+                os.kill(os.getpid(), signal.{number})
+                time.sleep(1)
+            except KeyboardInterrupt as error:
+                raise {error} from error
+            {otherwise}
+sys.meta_path.insert(0, Sender())
+sys.argv = ["outpoint", "datasets"]
+from outpoint.__main__ import main
+main()
+"""
+
+
+def sending(number: str, module: str, error: str = "error", otherwise: str = "pass") -> str:
+    return SENDS.format(number=number, module=module, error=error, otherwise=otherwise)
+
+
+def python(code: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=120
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.attack("a signal while a command is imported", "one sentence, exit code 130", times=1)
+@pytest.mark.parametrize(
+    ("number", "module", "error"),
+    [
+        ("SIGINT", "outpoint.cli", "error"),
+        ("SIGTERM", "typer", "error"),
+        ("SIGHUP", "outpoint.data", "error"),
+        ("SIGINT", "outpoint.data", "RuntimeError('of Python')"),
+    ],
+)
+def test_a_signal_while_modules_are_imported(number: str, module: str, error: str) -> None:
+    """Python may make an error of its own of what interrupts an import."""
+    found = python(sending(number, module, error))
+    assert found == (130, "outpoint: interrupted; nothing was written.\n")
+
+
+def test_an_error_without_a_signal_is_no_interruption() -> None:
+    code, said = python(sending("SIGCONT", "outpoint.data", otherwise="raise RuntimeError"))
+    assert code == 1
+    assert "unexpected failure (RuntimeError" in said
+
+
+@pytest.mark.attack("a signal when all is done", "exit code 0")
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_when_all_is_done(number: str) -> None:
+    late = "import atexit\natexit.register(lambda: os.kill(os.getpid(), signal.{}))\n"
+    code = sending(number, "nothing").replace("sys.argv", late.format(number) + "sys.argv")
+    assert python(code) == (0, "")

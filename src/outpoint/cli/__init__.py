@@ -113,7 +113,7 @@ def _run() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # names the terminal cannot show
     if ignored:
         print(f"outpoint: {printable(ignored)}", file=sys.stderr)
-    treat_as_interruption()
+    was_interrupted = treat_as_interruption()
     try:
         code = _command()(sys.argv[1:] or ["--help"], prog_name="outpoint", standalone_mode=False)
         if code == INTERRUPTED:
@@ -124,6 +124,10 @@ def _run() -> None:
     except Interrupted as interruption:
         print(f"outpoint: {printable(str(interruption))}", file=sys.stderr)
         sys.exit(INTERRUPTED)
+    except SystemExit as ending:
+        if isinstance(ending.__context__, OSError):  # the parser has its own way with lost readers
+            _fail_to_print(ending.__context__)
+        raise
     except UsageError as error:
         _fail(_usage_message(error), 2)
     except (KeyboardInterrupt, typer.Abort):
@@ -131,6 +135,8 @@ def _run() -> None:
     except MemoryError:
         _fail("out of memory: use fewer variables, fewer observations or a lower --max-parents.", 2)
     except Exception as error:
+        if was_interrupted():
+            _fail("interrupted; nothing was written.", INTERRUPTED)
         if is_of_output(error):
             _fail_to_print(cast(OSError, error))
         if os.environ.get("OUTPOINT_TRACEBACK"):
