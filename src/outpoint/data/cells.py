@@ -18,6 +18,9 @@ MISSING = frozenset(
 )
 """Spellings of a missing value, in lower case; ``None`` is one too, among numbers."""
 
+LARGEST_EXACT = 2.0**53
+"""From here on a double no longer holds every whole number."""
+
 _DIGITS = re.compile(r"([0-9]{1,15})")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
 _DECIMAL_POINT = re.compile(r"[+-]?[0-9]*\.[0-9]+([eE][+-]?[0-9]+)?")

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.data.cells import (
+    LARGEST_EXACT,
     DecimalMark,
     has_leading_zeros,
     is_decimal_comma,
@@ -36,9 +37,6 @@ from outpoint.naming import clip
 
 FEW_LEVELS = 12
 """Columns with at most this many distinct texts are categories, whatever these look like."""
-
-LARGEST_EXACT = 2.0**53
-"""From here on a double no longer holds every whole number."""
 
 Where = Callable[[int], str]
 

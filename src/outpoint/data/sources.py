@@ -99,6 +99,8 @@ def source_of_file(path: Path, reading: Reading, least_columns: int = 2) -> Sour
 
     def make(v: int, asked: Kind | None) -> Made:
         cells = table.columns[v]
+        if cells.numbers is not None and decimal == "." and not reading.words:
+            return Column(table.names[v], cells.numbers)
         return column_from_text(
             table.names[v], cells, table.where, asked, decimal=decimal, na=reading.words
         )

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from outpoint.data.cells import is_compact_date, is_date, is_quantity
-from outpoint.data.columns import FEW_LEVELS, LARGEST_EXACT, Column
+from outpoint.data.cells import LARGEST_EXACT, is_compact_date, is_date, is_quantity
+from outpoint.data.columns import FEW_LEVELS, Column
 from outpoint.data.problems import ColumnProblem
 from outpoint.naming import clip
 

@@ -20,11 +20,12 @@ import os
 import re
 import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from outpoint.data.textcolumns import BATCH, TextColumn
 from outpoint.errors import DataError, OptionError
 from outpoint.naming import count_of, option
 
@@ -147,12 +148,11 @@ def _not_text(shown: str) -> str:
 
 WHITESPACE = " "
 MAX_CELLS = 50_000_000
-"""The largest table that is read from text; as texts, that many cells fill a few gigabytes."""
+"""The largest table that is read from text."""
 
 _CANDIDATES = (",", "\t", ";", "|")
 _SAMPLE_CHARACTERS = 1 << 16
 _SAMPLE_LINES = 10
-_BATCH = 1000
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
@@ -164,7 +164,7 @@ class TextTable:
     """The cells of a file by column, and the line on which each data row ends."""
 
     names: tuple[str, ...]
-    columns: list[list[str]]
+    columns: list[TextColumn]
     lines: "array[int]"
     separator: str
     notes: tuple[str, ...] = ()
@@ -295,13 +295,13 @@ def _iterate_rows(
 
 def _collect_columns(
     numbered: Iterator[tuple[int, list[str]]], width: int, n_named: int, shown: str
-) -> tuple[list[list[str]], "array[int]"]:
+) -> tuple[list[TextColumn], "array[int]"]:
     """The cells by column: ``width`` columns, or one more if row names stand before the rows.
 
     Separators at the end of a line, of rows or of the header, whose first ``n_named`` fields end
     with a name, make no difference.
     """
-    columns: list[list[str]] = []
+    columns: list[TextColumn] = []
     lines = array("q")
     batch: list[list[str]] = []  # of rows, so that not all of them are held next to the columns
     for line, fields in numbered:
@@ -310,14 +310,14 @@ def _collect_columns(
         elif n_named <= len(fields) < width:
             fields = fields + [""] * (width - len(fields))
         if not columns:
-            columns = [[] for _ in range(width + (len(fields) == width + 1))]
+            columns = [TextColumn() for _ in range(width + (len(fields) == width + 1))]
         if len(fields) != len(columns):
             if fields[0].lstrip().startswith(_COMMENT):
                 continue
             raise DataError(_ragged_message(shown, line, len(fields), width, is_first=not lines))
         batch.append(fields)
         lines.append(line)
-        if len(batch) == _BATCH:
+        if len(batch) == BATCH:
             _move(batch, columns)
             _check_size(len(lines), width, shown)
     _move(batch, columns)
@@ -325,10 +325,10 @@ def _collect_columns(
     return (columns, lines) if lines else ([], lines)
 
 
-def _move(batch: list[list[str]], columns: list[list[str]]) -> None:
+def _move(batch: list[list[str]], columns: list[TextColumn]) -> None:
     """Hand the cells of a batch of rows to their columns."""
     for column, cells in zip(columns, zip(*batch, strict=True), strict=bool(batch)):
-        column.extend(cells)
+        column.append_batch(cells)
     batch.clear()
 
 
@@ -340,7 +340,7 @@ def _check_size(n_rows: int, width: int, shown: str) -> None:
         )
 
 
-def _are_row_names(cells: list[str], separator: str) -> bool:
+def _are_row_names(cells: Sequence[str], separator: str) -> bool:
     """Whether the first cells of rows that are one longer than the header can be row names.
 
     They are all different, and texts or rising whole numbers. Between commas the numbers must also
@@ -360,8 +360,8 @@ def _are_row_names(cells: list[str], separator: str) -> bool:
 
 
 def _set_row_names_aside(
-    names: tuple[str, ...], columns: list[list[str]]
-) -> tuple[tuple[str, ...], list[list[str]], tuple[str, ...]]:
+    names: tuple[str, ...], columns: list[TextColumn]
+) -> tuple[tuple[str, ...], list[TextColumn], tuple[str, ...]]:
     """Leave out a first column of row names without a name, and empty columns without a name."""
     notes: tuple[str, ...] = ()
     if not names[0] and len(set(columns[0])) == len(columns[0]):
