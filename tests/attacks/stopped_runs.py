@@ -61,6 +61,9 @@ SIGNALS: dict[str, tuple[str, ...]] = {
 """What is sent, in turn and within a second."""
 
 KILL = "SIGKILL"
+PATIENCE = 600.0
+"""Seconds that a command may take, on a machine with other work to do."""
+
 TO_ALL = ("SIGINT", "SIGHUP", "SIGSTOP", "SIGCONT")
 """What a terminal sends to all processes of a command."""
 
@@ -123,7 +126,7 @@ class Command:
 
     def end(self) -> int | None:
         """Wait for the exit code; None if it never ends."""
-        code = wait_for(self.process)
+        code = wait_for(self.process, PATIENCE)
         if code is None:
             os.killpg(self.process, signal.SIGKILL)
             wait_for(self.process)
