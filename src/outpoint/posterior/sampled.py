@@ -225,14 +225,14 @@ class SampledPosterior(Posterior):
         text = (
             " No edge is excluded: parent sets outside the "
             f"{few if few == many else f'{few} to {many}'} candidates of each node are sampled, "
-            f"too; those pruned have at most {self.lost_mass:.1g} of the posterior, "
+            f"too; of all others those pruned have at most {self.lost_mass:.1g} of the posterior, "
         )
         if missing is None:
             text += "and of those that were never admitted nothing is known."
         else:
             text += (
                 "and those that were never admitted, by an estimate from the draws, "
-                f"{missing.max():.1g} for any variable."
+                f"at most {missing.max():.1g} for any variable."
             )
             shares = shares[missing <= MISSING_SHARE]
         poor = shares[shares > POOR_SHARE]

@@ -208,7 +208,7 @@ def _list_chain_settings(posterior: SampledPosterior) -> Facts:
         missing = posterior.missing_mass
         never = "not known"
         if missing is not None:
-            never = f"about {missing.max():.1g} of the posterior for any variable"
+            never = f"about {missing.max():.1g} of the posterior of any variable, or less"
         facts += [("Parent sets pruned", lost), ("Parent sets never admitted", never)]
     return facts
 
