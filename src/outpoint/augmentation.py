@@ -102,11 +102,6 @@ CHOOSING_SHARE = 0.3
 
 def prepare_completed(dataset: Dataset, asked: Options) -> Model:
     """The model of a table with holes: bound to a first completed table, it knows the whole one."""
-    if dataset.slices is not None:
-        raise OptionError(
-            "missing values of a time series cannot be integrated out: drop rows with "
-            f"{option('missing', 'drop')}."
-        )
     score = resolve_score(asked.score, dataset)
     cells = make_cells(dataset, score)
     first = cells.start(np.random.default_rng(0))

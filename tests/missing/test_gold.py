@@ -79,7 +79,9 @@ def wrong_redraw(problem: Completions, kind: str) -> Callable[..., None]:
             own = dag.copy()
             if kind == "without children":
                 own[np.unique(cells[:, 1])] = False
-            draw_levels(codes, cells, own, np.zeros_like(missing), sizes, 1.0, rng)
+            draw_levels(
+                codes, problem.cells.unknowns, own, ~np.zeros_like(missing), sizes, 1.0, rng
+            )
             if kind == "a level is never drawn":
                 codes[missing] = 0
         values[missing] = codes[missing]

@@ -142,7 +142,7 @@ def test_linear_series_are_unrolled_like_their_total_effects():
     model = post.network_model
     table = post.effects_over_time(2, n_draws=1000)
     rng = np.random.default_rng(1)
-    found = sample_responses(post._graphs(), model, post._lags(), 2, 1000, rng)
+    found = sample_responses([(model, post._graphs())], post._lags(), 2, 1000, rng)
     error = 5 * np.sqrt(2) * found.std(axis=1) / np.sqrt(1000) + 1e-12
     means = table["mean"].to_numpy().reshape(3, 2, 2)
     assert (np.abs(found.mean(axis=1) - means) <= error).all()

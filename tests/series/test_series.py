@@ -68,7 +68,8 @@ def test_without_times_rows_are_in_order_and_dropped_ones_are_gaps():
     frame = op.simulate_series(DYNAMIC, 50, 2).drop(columns="time")
     assert op.load_series(frame, lags=2).notes[-1] == "48 runs of 3 slices"
     frame.loc[20, "b"] = np.nan
-    data = op.load_series(frame)
+    assert op.load_series(frame).missing.sum() == 2
+    data = op.load_series(frame, missing="drop")
     assert data.notes[-1] == "47 pairs of slices; 1 gap skipped"
     assert data.n_obs == 47
     kept = [*range(1, 20), *range(22, 50)]

@@ -236,13 +236,14 @@ class Given(dict[str, Any]):
         if not series:
             asked = Options.read(LEARN, given)
             return read(data, asked, keep=keep, keeps_holes=keeps_holes)
-        from outpoint.data import load_series
-        from outpoint.scores import reading_for
+        from outpoint.data.series import read_series
+        from outpoint.scores import has_model, reading_for
 
         for name in ("time", "subject"):
             series[name] = series.pop(f"{name}_column", None)
-        own = reading_for(given.pop("score", "auto"))
-        return load_series(data, **series, **given, **own)
+        score = given.pop("score", "auto")
+        own = {**reading_for(score), "keeps_holes": keeps_holes and has_model(score)}
+        return read_series(data, **series, **given, **own)
 
     def arguments(self, data: "Dataset") -> dict[str, Any]:
         """All other options as Python takes them for these data."""

@@ -16,7 +16,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from outpoint.arguments import COLUMN, NODE, ListOf, Made, takes
+from outpoint.arrays import Integers
 from outpoint.data.copies import find_copies
 from outpoint.data.interventions import (
     Interventions,
@@ -44,18 +45,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+MOST_LAGS = 10**4
+
+
 @dataclass(frozen=True)
 class Slices:
     """How a table was made of a series.
 
     Each row holds a time and the ``lags`` before it, ``x[-1]`` being x one time before. ``static``
     columns do not change within a subject, or follow from their values before. Variables may depend
-    on others at the same time if they are ``contemporaneous``.
+    on others at the same time if they are ``contemporaneous``. ``origin`` (row, 2) has the subject
+    of each row and the place of its time among all rows of the series, those of a subject one after
+    the other, by which the same value is known again in other rows.
     """
 
     lags: int
     static: tuple[str, ...] = ()
     contemporaneous: bool = True
+    origin: Integers | None = field(default=None, repr=False, compare=False)
 
     def variables(self, names: Sequence[str]) -> tuple[str, ...]:
         """The columns of the time itself."""
@@ -66,6 +73,16 @@ class Slices:
         """The columns that are causes only: lagged and static ones."""
         earlier = {lagged_name(name, lag) for name in names for lag in range(1, self.lags + 1)}
         return tuple(name for name in names if name in earlier or name in self.static)
+
+    def past(self, names: Sequence[str]) -> list[tuple[str, int]]:
+        """The variable that each column holds, and how many times before; 0 for static ones."""
+        lags = range(1, self.lags + 1)
+        known = {lagged_name(name, lag): (name, lag) for name in names for lag in lags}
+        return [known.get(name, (name, 0)) for name in names]
+
+    def take(self, rows: npt.NDArray[Any]) -> "Slices":
+        """Those of some of the rows."""
+        return self if self.origin is None else replace(self, origin=self.origin[rows])
 
 
 def lagged_name(name: str, lag: int) -> str:
@@ -305,7 +322,8 @@ class Dataset:
         if len(rows) != self.n_obs:
             raise OptionError(f"rows has {len(rows)} values for {self.n_obs} rows.")
         kept = tuple(t for t, one in zip(self.interventions, rows, strict=False) if one)
-        return self._changed(values=self.values[rows], interventions=kept)
+        slices = None if self.slices is None else self.slices.take(rows)
+        return self._changed(values=self.values[rows], interventions=kept, slices=slices)
 
     @takes(bins=whole(2))
     def discretized(self, bins: int = 3) -> "Dataset":
@@ -357,6 +375,8 @@ class Dataset:
             digest.update(np.packbits(self.is_set).tobytes())
         if self.slices is not None:
             digest.update(repr(self.slices).encode())
+            if not self.is_complete and self.slices.origin is not None:
+                digest.update(np.ascontiguousarray(self.slices.origin, dtype="<i8").tobytes())
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -437,7 +457,10 @@ def describe_holes(data: Dataset) -> str:
     order = [v for v in np.argsort(-numbers, kind="stable") if numbers[v]]
     counts = enumerate_items([f"{data.names[v]!r} ({numbers[v]})" for v in order], limit=4)
     total = int(numbers.sum())
-    return f"{count_of(total, 'cell')} {'is' if total == 1 else 'are'} missing, in {counts}"
+    where = ""
+    if data.slices is not None:
+        where = f" of a table in which a value stands in up to {data.slices.lags + 1} rows"
+    return f"{count_of(total, 'cell')} {'is' if total == 1 else 'are'} missing, in {counts}{where}"
 
 
 def are_constant(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:

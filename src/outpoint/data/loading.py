@@ -52,8 +52,7 @@ def load(data: Data, asked: Options, *, keeps_holes: bool = False) -> Dataset:
     # a list for each row is no option that could be written down
     chosen = reading.given()
     given = chosen if entries is None else None
-    if keeps_holes and reading.missing == "auto" and not reading.strict:
-        reading = replace(reading, missing="augment")
+    reading = _with_holes(reading, keeps_holes)
     if isinstance(data, str) and data in bundled.available() and not os.path.isfile(data):
         data = replace(bundled.load(data), path=data)
     if isinstance(data, Dataset):
@@ -159,12 +158,13 @@ def load_dataset(
 
 
 def load_rows(
-    data: Data, apart: Mapping[str, str], options: Mapping[str, Any]
+    data: Data, apart: Mapping[str, str], options: Mapping[str, Any], *, keeps_holes: bool
 ) -> tuple[Dataset, npt.NDArray[np.int64], dict[str, Column]]:
     """Data without some columns, which rows of the file they are, and these columns.
 
     The columns ``apart``, by the options that name them, have all rows of the file, and their cells
-    as levels unless they are numbers. ``options`` are those of :func:`load_dataset`.
+    as levels unless they are numbers. ``options`` are those of :func:`load_dataset`, and with
+    ``keeps_holes`` missing values are kept as there.
     """
     asked = Options.read(LOAD, options)
     column = asked.interventions if isinstance(asked.interventions, str) else None
@@ -174,6 +174,7 @@ def load_rows(
     for option, name in apart.items():
         Reading.require_known(option, [name], source.names)
     given = reading.given() if entries is None else None
+    reading = _with_holes(reading, keeps_holes)
     reading = replace(reading, drop=(*reading.drop, *apart.values()))
     found, rows = build_rows(source, reading, given, entries)
     made = {name: source.make(source.names.index(name), "categorical") for name in apart.values()}
@@ -182,6 +183,12 @@ def load_rows(
             raise DataError(f"Column {name!r} cannot be read: give numbers or texts.")
     known = {name: one for name, one in made.items() if isinstance(one, Column)}
     return replace(found, path=path), rows, known
+
+
+def _with_holes(reading: Reading, keeps_holes: bool) -> Reading:
+    """What ``missing="auto"`` means to whoever keeps missing values."""
+    is_open = reading.missing == "auto" and not reading.strict
+    return replace(reading, missing="augment") if keeps_holes and is_open else reading
 
 
 def _plain(data: Data) -> Data:
@@ -227,8 +234,9 @@ def _reread(
         return data
     # options on top of others, or of changes in Python, cannot be written as one call
     written = given if data.reading == {} and entries is None else None
-    built = build(source_of_dataset(data), reading, written, entries)
-    return replace(built, path=data.path, slices=data.slices)
+    built, rows = build_rows(source_of_dataset(data), reading, written, entries)
+    slices = None if data.slices is None else data.slices.take(rows)
+    return replace(built, path=data.path, slices=slices)
 
 
 def _changes_kinds(data: Dataset, reading: Reading) -> bool:

@@ -16,17 +16,16 @@ import numpy as np
 from outpoint.arguments import COLUMN, COLUMNS, takes
 from outpoint.arrays import Floats, Integers
 from outpoint.data.columns import Column
-from outpoint.data.dataset import Dataset, Slices
+from outpoint.data.dataset import MOST_LAGS, Dataset, Slices
 from outpoint.data.loading import load_rows
 from outpoint.data.reading import Names, Reading
 from outpoint.data.sources import Data
-from outpoint.data.stacking import leave_out_repeated, stack
+from outpoint.data.stacking import fill_told, leave_out_repeated, stack
 from outpoint.errors import DataError, OptionError
 from outpoint.kinds import TRUTH, whole
 from outpoint.naming import count_of, named
 
 
-@takes(time=COLUMN, subject=COLUMN, lags=whole(1, 10**4), static=COLUMNS, contemporaneous=TRUTH)
 def load_series(
     data: Data,
     time: str | None = None,
@@ -63,6 +62,31 @@ def load_series(
         A column ``x`` for each variable, ``x[-1]`` for its value one time before, and so on.
         ``learn`` takes lagged and static columns as given: they have no parents and no score.
     """
+    return read_series(
+        data,
+        time,
+        subject,
+        lags,
+        static,
+        contemporaneous=contemporaneous,
+        keeps_holes=True,
+        **reading,
+    )
+
+
+@takes(time=COLUMN, subject=COLUMN, lags=whole(1, MOST_LAGS), static=COLUMNS, contemporaneous=TRUTH)
+def read_series(
+    data: Data,
+    time: str | None = None,
+    subject: str | None = None,
+    lags: int = 1,
+    static: Names = (),
+    *,
+    contemporaneous: bool = True,
+    keeps_holes: bool,
+    **reading: Any,
+) -> Dataset:
+    """What :func:`load_series` does; with ``keeps_holes`` ``missing="auto"`` keeps them."""
     fixed = tuple(static)
     if reading.get("weights") is not None:
         raise OptionError(
@@ -71,12 +95,16 @@ def load_series(
     series = {"time": time, "subject": subject}
     apart = {what: name for what, name in series.items() if name is not None}
     by_option = {_option(what): name for what, name in apart.items()}
-    table, rows, columns = load_rows(_with_texts(data, time), by_option, reading)
+    table, rows, columns = load_rows(
+        _with_texts(data, time), by_option, reading, keeps_holes=keeps_holes
+    )
     order = _Order.of(rows, *(columns.get(name or "") for name in (time, subject)))
     Reading.require_known("static", fixed, table.names)
     order.check_static(table, fixed)
+    table = fill_told(table, fixed, order.rows, order.subject, order.time)
     last, n_gaps = order.find_slices(lags)
-    made = stack(table, order.rows, last, Slices(lags, fixed, contemporaneous))
+    origin = np.column_stack([order.subject[last], last])
+    made = stack(table, order.rows, last, Slices(lags, fixed, contemporaneous, origin))
     if not (reading.get("keep") or reading.get("allow_degenerate")):
         made = leave_out_repeated(made, strict=bool(reading.get("strict")))
     own = {**apart, "lags": lags, "static": list(fixed), "contemporaneous": contemporaneous}
@@ -137,7 +165,8 @@ class _Order:
         """Refuse static columns that change."""
         for name in names:
             column = table.values[self.rows, table.index(name)]
-            changes = (np.diff(self.subject) == 0) & (np.diff(column) != 0)
+            known = ~np.isnan(column)
+            changes = (np.diff(self.subject[known]) == 0) & (np.diff(column[known]) != 0)
             if changes.any():
                 when = "within a subject" if self.is_panel else "over time"
                 raise DataError(

@@ -5,16 +5,17 @@ within a subject is its own past, and so is a clock. Such columns are known befo
 ones.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from outpoint.arrays import Integers
+from outpoint.arrays import Floats, Integers
 from outpoint.data.dataset import Dataset, Slices, lagged_name
 from outpoint.data.decisions import describe_aside
 from outpoint.data.problems import ColumnProblem
 from outpoint.errors import DataError
-from outpoint.naming import count_of, enumerate_names, named, option
+from outpoint.naming import count_of, enumerate_items, enumerate_names, named, option
 
 
 def stack(table: Dataset, rows: Integers, last: Integers, slices: Slices) -> Dataset:
@@ -35,6 +36,43 @@ def stack(table: Dataset, rows: Integers, last: Integers, slices: Slices) -> Dat
         interventions=tuple(was_set[rows[place]] for place in last if was_set),
         slices=slices,
     )
+
+
+LEAST_CHANGES = 5
+"""Pairs of times that have to agree before missing values are taken to be told by other times."""
+
+
+def fill_told(
+    table: Dataset, static: Sequence[str], rows: Integers, subject: Integers, time: Floats
+) -> Dataset:
+    """The table with the missing values that other times of their subject tell, and a note.
+
+    These are values of ``static`` columns, and of those that, wherever they are known, do not
+    change within a subject, or change as a clock does. ``rows`` are ordered, with the ``subject``
+    and ``time`` of each.
+    """
+    values, filled = table.values.copy(), []
+    for v in np.flatnonzero(table.missing.any(axis=0)):
+        column = values[rows, v]
+        known = np.flatnonzero(~np.isnan(column))
+        same = np.diff(subject[known]) == 0
+        change, passed = np.diff(column[known])[same], np.diff(time[known])[same]
+        slope = change[0] / passed[0] if len(change) and table.levels[v] is None else 0.0
+        is_told = len(change) >= LEAST_CHANGES and np.allclose(change, slope * passed, rtol=1e-9)
+        if not is_told and table.names[v] not in static:
+            continue
+        last = np.clip(np.searchsorted(known, np.arange(len(column)), side="right") - 1, 0, None)
+        after = known[np.minimum(last + 1, len(known) - 1)]
+        nearest = np.where(subject[known[last]] == subject, known[last], after)
+        told = np.isnan(column) & (subject[nearest] == subject)
+        if told.any():
+            by_time = column[nearest] + slope * (time - time[nearest])
+            values[rows[told], v] = by_time[told]
+            filled.append(f"{table.names[v]!r} ({int(told.sum())})")
+    if not filled:
+        return table
+    note = f"filled in what other times of the same subject tell: {enumerate_items(filled)}"
+    return replace(table, values=values, notes=(*table.notes, note))
 
 
 def leave_out_repeated(data: Dataset, *, strict: bool) -> Dataset:

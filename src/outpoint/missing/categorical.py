@@ -6,8 +6,9 @@ level k in configuration j of the parents, and the probability of its level in t
     (N_jk + a_jk) / (N_j + a_j),    a_jk = e / (q r),  a_j = e / q,
 
 so that a missing level has the product of these over the families that its cell is in: its own and
-those of its children. Every draw is one from the exact conditional distribution given the DAG and
-all other cells of the table.
+those of its children. In a table of slices the same value stands in several rows, which may have a
+family in common: they are then counted one after the other. Every draw is one from the exact
+conditional distribution given the DAG and all other values of the table.
 
 Formulas: docs/math.md#missing-values.
 """
@@ -20,6 +21,7 @@ from outpoint.arrays import Booleans, Floats
 from outpoint.data import Dataset
 from outpoint.kernels import inlined, kernel
 from outpoint.missing.cells import Cells
+from outpoint.missing.unknowns import Unknowns
 
 
 class CategoricalCells(Cells):
@@ -28,46 +30,38 @@ class CategoricalCells(Cells):
     def __init__(self, data: Dataset, score: Any) -> None:
         super().__init__(data, score)
         self._sizes = np.array([len(levels or ()) for levels in data.levels], dtype=np.int64)
-        self._cells = np.argwhere(self.missing)
 
-    def redraw(self, values: Floats, dag: Booleans, rng: np.random.Generator) -> None:
+    def draw(self, values: Floats, dag: Booleans, rng: np.random.Generator) -> None:
         """Draw every missing level once, in place."""
         codes = values.astype(np.int64)
-        draw_levels(
-            codes,
-            self._cells,
-            dag,
-            self.data.is_set,
-            self._sizes,
-            float(self.score.equivalent_sample_size),
-            rng,
-        )
+        sample_size = float(self.score.equivalent_sample_size)
+        draw_levels(codes, self.unknowns, dag, self.is_used, self._sizes, sample_size, rng)
         values[self.missing] = codes[self.missing]
 
 
 def draw_levels(
     codes: np.ndarray[Any, Any],
-    cells: np.ndarray[Any, Any],
+    unknowns: Unknowns,
     dag: Booleans,
-    is_set: Booleans,
+    is_used: Booleans,
     sizes: np.ndarray[Any, Any],
     sample_size: float,
     rng: np.random.Generator,
 ) -> None:
-    """Draw the levels of the ``cells`` (row, column) one after the other, in place."""
+    """Draw the levels of the unknowns one after the other, in place."""
     parents, first_parent = listed(dag.T)
     children, first_child = listed(dag)
-    has_holes = np.isin(np.arange(len(dag)), cells[:, 1])
+    has_holes = np.isin(np.arange(len(dag)), unknowns.nodes)
     affected = np.flatnonzero(has_holes | dag[has_holes].any(axis=0))
-    n_changes = int((1 + np.diff(first_child))[cells[:, 1]].sum())
-    room = 2 * (len(affected) * len(codes) + n_changes)
+    tried = (1 + np.diff(first_child)) * sizes
+    room = 2 * (len(affected) * len(codes) + int(tried[unknowns.nodes].sum()))
     capacity = 1 << int(np.ceil(np.log2(2 * room + 2)))
     _draw_levels(
         codes,
-        cells,
+        (unknowns.first, unknowns.rows, unknowns.nodes),
         (parents, first_parent, children, first_child),
         affected,
-        is_set,
+        is_used,
         sizes,
         sample_size,
         _multipliers(len(dag)),
@@ -125,54 +119,99 @@ def _count_family(codes, row, node, parents, first, multipliers, keys, counts, c
     _count(keys, counts, key + multipliers[1, node] * (codes[row, node] + 1), change)
 
 
-@kernel
-def _draw_levels(
-    codes, cells, structure, affected, is_set, sizes, sample_size, multipliers, table, rng
-):
-    """Draw each cell given all others; the counts in ``table`` are kept up to date."""
+@inlined
+def _count_around(codes, row, node, structure, is_used, multipliers, table, change):
+    """Add a row to the counts of a node's family and its children's, or take it away."""
     parents, first_parent, children, first_child = structure
     keys, counts = table
-    n_configurations = np.ones(sizes.size)
+    for i in range(first_child[node] - 1, first_child[node + 1]):
+        one = children[i] if i >= first_child[node] else node
+        if is_used[row, one]:
+            _count_family(codes, row, one, parents, first_parent, multipliers, keys, counts, change)
+
+
+@inlined
+def _weigh_around(codes, row, node, structure, is_used, alone, sizes, multipliers, table, counting):
+    """The probability of these families in a row given the rows that are counted.
+
+    With ``counting`` the row is counted, too, family by family.
+    """
+    parents, first_parent, children, first_child = structure
+    keys, counts = table
+    weight = 1.0
+    for i in range(first_child[node] - 1, first_child[node + 1]):
+        one = children[i] if i >= first_child[node] else node
+        if is_used[row, one]:
+            key = _parents_key(codes, row, one, parents, first_parent, multipliers)
+            both = key + multipliers[1, one] * (codes[row, one] + 1)
+            seen = counts[_find(keys, key)] + alone[one]
+            weight *= (counts[_find(keys, both)] + alone[one] / sizes[one]) / seen
+            if counting:
+                _count(keys, counts, key, 1)
+                _count(keys, counts, both, 1)
+    return weight
+
+
+@inlined
+def pick_level(log_weights, size, rng):
+    """One of the first ``size`` levels, drawn by log weights, which are overwritten."""
+    largest = log_weights[:size].max()
+    total = 0.0
+    for level in range(size):
+        total += np.exp(log_weights[level] - largest)
+        log_weights[level] = total
+    pick = rng.random() * total
+    level = 0
+    while level < size - 1 and log_weights[level] <= pick:
+        level += 1
+    return level
+
+
+@kernel
+def _draw_levels(
+    codes, unknowns, structure, affected, is_used, sizes, sample_size, multipliers, table, rng
+):
+    """Draw each value given all others; the counts in ``table`` are kept up to date."""
+    first, rows, nodes = unknowns
+    parents, first_parent, _, _ = structure
+    keys, counts = table
+    alone = np.full(sizes.size, sample_size)
     for node in range(sizes.size):
         for i in range(first_parent[node], first_parent[node + 1]):
-            n_configurations[node] *= sizes[parents[i]]
+            alone[node] /= sizes[parents[i]]
     for node in affected:
         for row in range(codes.shape[0]):
-            if not is_set[row, node]:
+            if is_used[row, node]:
                 _count_family(codes, row, node, parents, first_parent, multipliers, keys, counts, 1)
     weights = np.empty(sizes.max())
-    for cell in range(cells.shape[0]):
-        row, node = cells[cell, 0], cells[cell, 1]
-        _count_family(codes, row, node, parents, first_parent, multipliers, keys, counts, -1)
-        for i in range(first_child[node], first_child[node + 1]):
-            if not is_set[row, children[i]]:
-                _count_family(
-                    codes, row, children[i], parents, first_parent, multipliers, keys, counts, -1
+    for own in range(first.size - 1):
+        begin, end = first[own], first[own + 1]
+        size, is_shared = sizes[nodes[begin]], end > begin + 1
+        for i in range(begin, end):
+            _count_around(codes, rows[i], nodes[i], structure, is_used, multipliers, table, -1)
+        for level in range(size):
+            for i in range(begin, end):
+                codes[rows[i], nodes[i]] = level
+            weights[level] = 0.0
+            for i in range(begin, end):
+                weights[level] += np.log(
+                    _weigh_around(
+                        codes,
+                        rows[i],
+                        nodes[i],
+                        structure,
+                        is_used,
+                        alone,
+                        sizes,
+                        multipliers,
+                        table,
+                        is_shared,
+                    )
                 )
-        key = _parents_key(codes, row, node, parents, first_parent, multipliers)
-        prior = sample_size / n_configurations[node] / sizes[node]
-        total = 0.0
-        for level in range(sizes[node]):
-            weight = counts[_find(keys, key + multipliers[1, node] * (level + 1))] + prior
-            codes[row, node] = level
-            for i in range(first_child[node], first_child[node + 1]):
-                child = children[i]
-                if not is_set[row, child]:
-                    alone = sample_size / n_configurations[child]
-                    own = _parents_key(codes, row, child, parents, first_parent, multipliers)
-                    seen = counts[_find(keys, own)] + alone
-                    both = own + multipliers[1, child] * (codes[row, child] + 1)
-                    weight *= (counts[_find(keys, both)] + alone / sizes[child]) / seen
-            total += weight
-            weights[level] = total
-        pick = rng.random() * total
-        level = 0
-        while level < sizes[node] - 1 and weights[level] <= pick:
-            level += 1
-        codes[row, node] = level
-        _count_family(codes, row, node, parents, first_parent, multipliers, keys, counts, 1)
-        for i in range(first_child[node], first_child[node + 1]):
-            if not is_set[row, children[i]]:
-                _count_family(
-                    codes, row, children[i], parents, first_parent, multipliers, keys, counts, 1
-                )
+            for i in range(begin, end if is_shared else begin):
+                _count_around(codes, rows[i], nodes[i], structure, is_used, multipliers, table, -1)
+        level = pick_level(weights, size, rng)
+        for i in range(begin, end):
+            codes[rows[i], nodes[i]] = level
+        for i in range(begin, end):
+            _count_around(codes, rows[i], nodes[i], structure, is_used, multipliers, table, 1)

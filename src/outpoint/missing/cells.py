@@ -10,15 +10,20 @@ import numpy as np
 from outpoint.arrays import Booleans, Floats
 from outpoint.data import Dataset
 from outpoint.errors import DataError, require
+from outpoint.missing.beginnings import Beginnings
+from outpoint.missing.unknowns import find_new, find_unknowns
 from outpoint.naming import enumerate_names
-from outpoint.scores import FamilyScorer, LocalScore
+from outpoint.scores import FamilyScorer, LocalScore, score_given
+from outpoint.scores.interventions import score_observed
 
 
 class Cells(ABC):
     """The missing cells of a table, and the model that they are drawn from.
 
     Tables are completed on the scale of the model: continuous columns are standardised if the score
-    does so, once, by the values that were observed. ``missing`` tells which cells are drawn.
+    does so, once, by the values that were observed. ``missing`` tells which cells are drawn,
+    ``unknowns`` which of them are the same value. ``is_used`` (row, node) tells in which rows a
+    node follows its family: where it was not set, and of a given column where its value is new.
     """
 
     def __init__(self, data: Dataset, score: Any) -> None:
@@ -31,6 +36,13 @@ class Cells(ABC):
             self.score = replace(score, standardize=False)
         self.missing: Booleans = data.missing
         self._is_scaled = is_scaled
+        self.unknowns = find_unknowns(data, *self._units)
+        new = find_new(data)
+        is_given = np.zeros(data.n_nodes, dtype=np.bool_)
+        if data.slices is not None:
+            is_given = np.isin(data.names, data.slices.given(data.names))
+        self.is_used: Booleans = ~data.is_set & (new | ~is_given)
+        self._beginnings = Beginnings(data, new) if (new & self.missing).any() else None
 
     def start(self, rng: np.random.Generator) -> Floats:
         """A first table: every missing cell is drawn from the observed ones of its column."""
@@ -38,6 +50,7 @@ class Cells(ABC):
         for v in np.flatnonzero(self.missing.any(axis=0)):
             gone = self.missing[:, v]
             values[gone, v] = rng.choice(values[~gone, v], int(gone.sum()))
+        self.unknowns.agree(values)
         return values
 
     def complete(self, values: Floats) -> Dataset:
@@ -46,21 +59,33 @@ class Cells(ABC):
 
     def scorer(self, values: Floats) -> FamilyScorer:
         """The scores of a completed table."""
-        score: LocalScore = self.score
-        return score.bind(self.complete(values), allow_degenerate=True)
+        scorer = score_observed(self.complete(values), lambda rows: self.score_rows(values, rows))
+        return score_given(self.data, scorer)
 
-    @abstractmethod
+    def score_rows(self, values: Floats, rows: Booleans) -> FamilyScorer:
+        """The scores of some rows of a completed table, for all nodes alike."""
+        score: LocalScore = self.score
+        table = replace(self.data, values=values[rows], interventions=(), slices=None)
+        return score.bind(table, allow_degenerate=True)
+
     def redraw(self, values: Floats, dag: Booleans, rng: np.random.Generator) -> None:
         """Draw all missing cells anew, given a DAG [parent, child], in place."""
+        if self._beginnings is not None:
+            dag = dag | self._beginnings.draw(values, self.score_rows, rng)
+        self.draw(values, dag, rng)
+
+    @abstractmethod
+    def draw(self, values: Floats, dag: Booleans, rng: np.random.Generator) -> None:
+        """Draw all missing cells given a DAG in which given columns may have parents, too."""
 
     def drawn(self, values: Floats) -> Floats:
         """The drawn cells of a table, row by row, in the units of the data."""
-        shift, scale = self._units
+        shift, scale = (own[np.nonzero(self.missing)[1]] for own in self._units)
         return np.asarray(shift + scale * values[self.missing])
 
     def filled(self, drawn: Floats) -> Floats:
         """The table, on the scale of the model, that these cells in units of the data complete."""
-        shift, scale = self._units
+        shift, scale = (own[np.nonzero(self.missing)[1]] for own in self._units)
         values = self.data.values.copy()
         values[self.missing] = (drawn - shift) / scale
         return values
@@ -76,14 +101,11 @@ class Cells(ABC):
 
     @cached_property
     def _units(self) -> tuple[Floats, Floats]:
-        """Shift and scale of every missing cell, from the scale of the model to the data."""
-        columns = np.nonzero(self.missing)[1]
+        """Shift and scale of every column, from the scale of the model to the data."""
         is_scaled = [levels is None and self._is_scaled for levels in self.data.levels]
         deviations = self.original.standard_deviations
-        means = np.nanmean(self.original.values, axis=0)
-        shift = np.where(is_scaled, means, 0.0)[columns]
-        scale = np.where(is_scaled & (deviations > 0), deviations, 1.0)[columns]
-        return shift, scale
+        shift = np.where(is_scaled, np.nanmean(self.original.values, axis=0), 0.0)
+        return shift, np.where(is_scaled & (deviations > 0), deviations, 1.0)
 
 
 def refuse_set(data: Dataset) -> None:
@@ -96,9 +118,3 @@ def refuse_set(data: Dataset) -> None:
             "rows where the value is missing, and what a variable was set to cannot be inferred: "
             "fill in the values, or leave out the rows."
         )
-
-
-def rows_by_targets(data: Dataset) -> tuple[Booleans, np.ndarray[Any, Any]]:
-    """The distinct sets of rows in which nodes were not set (set, row), and that of each node."""
-    patterns, group = np.unique(~data.is_set.T, axis=0, return_inverse=True)
-    return patterns, group.ravel()

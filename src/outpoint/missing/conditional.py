@@ -4,22 +4,35 @@ Parameters of all families are drawn from their posterior given the completed ta
 independent, so that a column is drawn in all rows at once, given the other columns. A level has a
 probability proportional to the density of its own family and of its children's families at that
 level. A number x has a normal law: with its own family normal(m, s), and children with residuals
-r - b x of variance s_c, the precision is 1/s + sum b^2/s_c and the mean that times
-m/s + sum b r/s_c.
+r - b x of variance s_c, the precision is 1/s + sum b^2/s_c, and the mean times the precision is
+m/s + sum b r/s_c. A value of a series that stands in several rows has the product over these, and
+what stands in one row is drawn in turn.
 
 Formulas: docs/math.md#missing-values.
 """
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from outpoint.arrays import Booleans, Floats
+from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.data import Dataset
 from outpoint.missing.cells import Cells
 from outpoint.models.model import NetworkModel
 from outpoint.models.network import Network
 from outpoint.models.regression import DrawnRegression
+from outpoint.models.statistics import RowStatistics
+
+
+class _Turn(NamedTuple):
+    """Unknowns that are drawn at once: for each node that holds them, which ones, and where."""
+
+    nodes: list[int]
+    own: list[Integers]
+    rows: list[Integers]
+    shifts: list[Floats]
+    slopes: list[Floats]
 
 
 class ConditionalCells(Cells):
@@ -27,66 +40,80 @@ class ConditionalCells(Cells):
 
     def __init__(self, data: Dataset, score: Any) -> None:
         super().__init__(data, score)
-        self._rows = {
-            int(v): np.flatnonzero(self.missing[:, v])
-            for v in np.flatnonzero(self.missing.any(axis=0))
-        }
+        own = self.unknowns
+        self._turns = [self._turn(own.turn[own.owner] == turn) for turn in np.unique(own.turn)]
 
-    def redraw(self, values: Floats, dag: Booleans, rng: np.random.Generator) -> None:
-        """Draw parameters, then all missing cells column by column, in place."""
+    def _turn(self, chosen: Booleans) -> _Turn:
+        """What is drawn at once, of some cells."""
+        own = self.unknowns
+        _, number = np.unique(own.owner[chosen], return_inverse=True)
+        nodes = own.nodes[chosen]
+        parts = number, own.rows[chosen], own.shifts[chosen], own.slopes[chosen]
+        found = np.unique(nodes).tolist()
+        return _Turn(found, *([part[nodes == node] for node in found] for part in parts))
+
+    def draw(self, values: Floats, dag: Booleans, rng: np.random.Generator) -> None:
+        """Draw parameters, then all missing cells turn by turn, in place."""
+        network = self._model(values).sample_parameters(dag, rng)
+        for turn in self._turns:
+            is_number = self.data.levels[turn.nodes[0]] is None
+            draw = _draw_numbers if is_number else _draw_levels
+            drawn = draw(network, values, turn, dag, self.is_used, rng)
+            for node, own, rows, shift, slope in zip(*turn, strict=True):
+                values[rows, node] = shift + slope * drawn[own]
+
+    def _model(self, values: Floats) -> NetworkModel:
+        """The posteriors of all families, given columns among them, by the rows that count."""
         model = NetworkModel.from_score(self.score, self.complete(values), self.data)
         assert model is not None
-        network = model.sample_parameters(dag, rng)
-        for v, rows in self._rows.items():
-            children = np.flatnonzero(dag[v]).tolist()
-            block = values[rows]
-            is_free = ~self.data.is_set[rows]
-            if self.data.levels[v] is None:
-                values[rows, v] = _draw_numbers(network, block, v, children, is_free, rng)
-            else:
-                values[rows, v] = _draw_levels(network, block, v, children, is_free, rng)
+        columns = model.coding.encode(values)
+        statistics = RowStatistics(model.coding, columns, self.is_used)
+        return replace(model, statistics=statistics, given=np.zeros_like(model.given))
 
 
 def _draw_levels(
     network: Network,
-    block: Floats,
-    v: int,
-    children: list[int],
-    is_free: Booleans,
+    values: Floats,
+    turn: _Turn,
+    dag: Booleans,
+    is_used: Booleans,
     rng: np.random.Generator,
 ) -> Floats:
-    """Levels of v in rows of which everything else is known."""
-    n_levels = len(network.coding.levels[v] or ())
-    logs = np.zeros((len(block), n_levels))
-    for level in range(n_levels):
-        block[:, v] = level
-        logs[:, level] = network.families[v][0].log_density(block)
-        for child in children:
-            density = network.families[child][0].log_density(block)
-            logs[:, level] += np.where(is_free[:, child], density, 0.0)
+    """Levels, given everything else."""
+    n_levels = len(network.coding.levels[turn.nodes[0]] or ())
+    logs = np.zeros((1 + max(own.max() for own in turn.own), n_levels))
+    for v, own, rows in zip(turn.nodes, turn.own, turn.rows, strict=True):
+        block, used = values[rows], is_used[rows]
+        for level in range(n_levels):
+            block[:, v] = level
+            for one in [v, *np.flatnonzero(dag[v])]:
+                density = network.families[one][0].log_density(block)
+                np.add.at(logs[:, level], own, np.where(used[:, one], density, 0.0))
     return np.argmax(logs + rng.gumbel(size=logs.shape), axis=1).astype(np.float64)
 
 
 def _draw_numbers(
     network: Network,
-    block: Floats,
-    v: int,
-    children: list[int],
-    is_free: Booleans,
+    values: Floats,
+    turn: _Turn,
+    dag: Booleans,
+    is_used: Booleans,
     rng: np.random.Generator,
 ) -> Floats:
-    """Numbers of v in rows of which everything else is known."""
-    own = network.families[v][0]
-    assert isinstance(own, DrawnRegression)
-    block[:, v] = 0.0
-    mean, variance = own.locations(block)
-    precision, pull = 1.0 / variance, mean / variance
-    for child in children:
-        part = network.families[child][0]
-        assert isinstance(part, DrawnRegression)
-        slope = part.slopes[part.states.number(block), part.parents.index(v)]
-        at_zero, noise = part.locations(block)
-        free = is_free[:, child] / noise
-        precision += free * slope**2
-        pull += free * slope * (block[:, child] - at_zero)
-    return np.asarray(pull / precision + rng.standard_normal(len(block)) / np.sqrt(precision))
+    """Numbers, given everything else."""
+    size = 1 + max(own.max() for own in turn.own)
+    precision, pull = np.zeros(size), np.zeros(size)
+    for v, own, rows, shift, slope in zip(*turn, strict=True):
+        block, used = values[rows], is_used[rows]
+        block[:, v] = shift
+        for one in [v, *np.flatnonzero(dag[v])]:
+            part = network.families[one][0]
+            assert isinstance(part, DrawnRegression)
+            at_zero, noise = part.locations(block)
+            slopes = np.full(len(rows), -1.0)
+            if one != v:
+                slopes = part.slopes[part.states.number(block), part.parents.index(v)]
+            change, weight = slope * slopes, used[:, one] / noise
+            np.add.at(precision, own, weight * change**2)
+            np.add.at(pull, own, weight * change * (block[:, one] - at_zero))
+    return np.asarray(pull / precision + rng.standard_normal(size) / np.sqrt(precision))

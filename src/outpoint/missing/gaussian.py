@@ -8,9 +8,11 @@ R, posterior mean m and weight k = alpha_mu + N as in :mod:`outpoint.scores.gaus
     a | B,S ~  normal(m[C] - B' m[P], S / k),            x[C] = a + B' x[P] + normal(0, S),
 
 independently of the other nodes. The nodes that were not set from outside in a row add up to its
-precision matrix K and linear term h. The missing continuous cells of a row are then one draw from
-normal(K^-1 (h - K x), K^-1) restricted to them; a missing level of a categorical variable, which
-owns several columns, has a probability proportional to the density at its code.
+precision matrix K and linear term h: its log density is -x' K x / 2 + h' x. That of the table is a
+sum over rows, so that missing numbers z which stand in rows as x = c + s z have the precision
+sum s K s and the linear term sum s (h - K c). Those of a row, or of one time in a table of slices,
+are drawn together given all others; a missing level of a categorical variable, which owns several
+columns, has a probability proportional to the density at its codes.
 
 Formulas: docs/math.md#missing-values.
 """
@@ -21,13 +23,14 @@ import numpy as np
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.data import Dataset
-from outpoint.kernels import kernel
-from outpoint.missing.categorical import listed
-from outpoint.missing.cells import Cells, rows_by_targets
+from outpoint.errors import DataError
+from outpoint.kernels import inlined, kernel
+from outpoint.missing.categorical import pick_level
+from outpoint.missing.cells import Cells
+from outpoint.naming import enumerate_names, named
 from outpoint.scores import FamilyScorer
 from outpoint.scores.blocks import contrasts
 from outpoint.scores.gaussian import GaussianScorer, scales_of
-from outpoint.scores.interventions import score_observed
 
 
 class GaussianCells(Cells):
@@ -43,15 +46,12 @@ class GaussianCells(Cells):
         widths = [1 if one is None else one.shape[1] for one in self._codings]
         self._first = np.concatenate([[0], np.cumsum(widths)])
         self._scales = scales_of(data)
-        self._patterns, self._group = rows_by_targets(self.data)
-        self._set_patterns, self._set_group = np.unique(
-            self.data.is_set, axis=0, return_inverse=True
-        )
-        self._set_group = self._set_group.ravel()
+        self._patterns, self._group = np.unique(self.is_used.T, axis=0, return_inverse=True)
+        self._used_patterns, self._used_group = np.unique(self.is_used, axis=0, return_inverse=True)
         is_continuous = np.array([one is None for one in self._levels])
-        self._continuous = listed(self.missing & is_continuous)
-        self._categorical = listed(self.missing & ~is_continuous)
-        self._padded = self._pad_codings()
+        self._numbers = self.unknowns.of(is_continuous)
+        self._categories = self.unknowns.of(~is_continuous)
+        self._codes = self._pad_codings()
 
     def _coding(self, v: int) -> Floats | None:
         """The columns of each observed level, centred by how often levels were observed."""
@@ -62,17 +62,32 @@ class GaussianCells(Cells):
         table = contrasts(len(observed))
         return np.asarray(table - table[np.searchsorted(observed, codes)].mean(axis=0))
 
-    def _pad_codings(self) -> tuple[Floats, Floats, Any]:
-        """Codings (node, level, column) and levels (node, level), with the number of levels."""
-        n_levels = np.array([0 if one is None else len(one) for one in self._levels])
+    def _pad_codings(self) -> Floats:
+        """The columns of each level (node, level, column), NaN for levels without."""
+        n_levels = max([1, *(len(levels or ()) for levels in self.data.levels)])
         width = max([1, *(one.shape[1] for one in self._codings if one is not None)])
-        codings = np.zeros((len(n_levels), max(1, n_levels.max()), width))
-        levels = np.zeros(codings.shape[:2])
+        codes = np.full((self.data.n_nodes, n_levels, width), np.nan)
         for v, (one, observed) in enumerate(zip(self._codings, self._levels, strict=True)):
             if one is not None and observed is not None:
-                codings[v, : len(one), : one.shape[1]] = one
-                levels[v, : len(one)] = observed
-        return codings, levels, n_levels
+                codes[v, observed.astype(np.intp)] = 0.0
+                codes[v, observed.astype(np.intp), : one.shape[1]] = one
+        return codes
+
+    def start(self, rng: np.random.Generator) -> Floats:
+        """A first table, of levels that have a code wherever they stand."""
+        values = super().start(rng)
+        own, is_known = self._categories, ~np.isnan(self._codes[:, :, 0])
+        for begin, end in zip(own.first[:-1], own.first[1:], strict=True):
+            possible = np.flatnonzero(is_known[own.nodes[begin:end]].all(axis=0))
+            if not possible.size:
+                names = enumerate_names([self.data.names[v] for v in own.nodes[begin:end]])
+                raise DataError(
+                    f"No level was observed in all of {names}, which hold the same values at "
+                    f"different times: leave the column out with {named('drop')}."
+                )
+            if values[own.rows[begin], own.nodes[begin]] not in possible:
+                values[own.rows[begin:end], own.nodes[begin:end]] = rng.choice(possible)
+        return values
 
     def columns(self, values: Floats) -> Floats:
         """The Gaussian columns of a completed table."""
@@ -85,35 +100,24 @@ class GaussianCells(Cells):
                 own[:] = coding[np.searchsorted(observed, values[:, v])]
         return out
 
-    def scorer(self, values: Floats) -> FamilyScorer:
-        """The scores of a completed table, whose levels are coded as those of any other."""
-        columns = self.columns(values)
-        return score_observed(
-            self.complete(values),
-            lambda rows: GaussianScorer(columns[rows], self._first, self.score, self._scales),
-        )
+    def score_rows(self, values: Floats, rows: Booleans) -> FamilyScorer:
+        """The scores of some rows of a completed table, whose levels are coded by all of them."""
+        columns = self.columns(values)[rows]
+        return GaussianScorer(columns, self._first, self.score, self._scales)
 
-    def redraw(self, values: Floats, dag: Booleans, rng: np.random.Generator) -> None:
+    def draw(self, values: Floats, dag: Booleans, rng: np.random.Generator) -> None:
         """Draw parameters, then all missing cells, in place."""
         columns = self.columns(values)
         precision, linear = self._draw_precisions(columns, dag, rng)
-        _draw_cells(
-            columns,
-            values,
-            precision,
-            linear,
-            self._set_group,
-            self._first,
-            self._continuous,
-            self._categorical,
-            self._padded,
-            rng,
-        )
+        densities = precision, linear, self._used_group.ravel(), self._first
+        for draw, own in ((_draw_levels, self._categories), (_draw_numbers, self._numbers)):
+            places = own.first, own.rows, own.nodes, own.shifts, own.slopes, own.groups
+            draw(columns, values, densities, places, self._codes, rng)
 
     def _draw_precisions(
         self, columns: Floats, dag: Booleans, rng: np.random.Generator
     ) -> tuple[Floats, Floats]:
-        """K and h for each set of variables that were set together, at drawn parameters."""
+        """K and h for each set of nodes that follow their families, at drawn parameters."""
         n_columns = columns.shape[1]
         prior = self.score
         scale, alpha_mu = prior.scale(n_columns, "columns"), float(prior.alpha_mu)
@@ -122,13 +126,13 @@ class GaussianCells(Cells):
         matrices, means, weights, freedoms = (
             np.stack(parts) for parts in zip(*of_rows, strict=True)
         )
-        precision = np.zeros((len(self._set_patterns), n_columns, n_columns))
-        linear = np.zeros((len(self._set_patterns), n_columns))
+        precision = np.zeros((len(self._used_patterns), n_columns, n_columns))
+        linear = np.zeros((len(self._used_patterns), n_columns))
         _add_families(
             dag,
             self._first,
-            self._group,
-            self._set_patterns,
+            self._group.ravel(),
+            self._used_patterns,
             (matrices, means, weights, freedoms),
             (precision, linear),
             rng,
@@ -150,8 +154,8 @@ def _posterior(
 
 
 @kernel
-def _add_families(dag, first, group, is_set, posteriors, sums, rng):
-    """Draw the parameters of every node, and add them to K and h of rows in which it is not set."""
+def _add_families(dag, first, group, is_used, posteriors, sums, rng):
+    """Draw the parameters of every node, and add them to K and h of rows in which they hold."""
     matrices, means, weights, freedoms = posteriors
     precision, linear = sums
     n_columns = matrices.shape[1]
@@ -178,8 +182,8 @@ def _add_families(dag, first, group, is_set, posteriors, sums, rng):
         )
         weighted = inverse @ factors
         square, pull = factors.T @ weighted, weighted.T @ intercept
-        for pattern in range(is_set.shape[0]):
-            if not is_set[pattern, v]:
+        for pattern in range(is_used.shape[0]):
+            if is_used[pattern, v]:
                 for i in range(used.size):
                     linear[pattern, used[i]] += pull[i]
                     for j in range(used.size):
@@ -252,67 +256,88 @@ def _draw_family(root, bartlett, n_parents, size, mean, weight, rng):
 
 
 @kernel
-def _draw_cells(
-    columns, values, precision, linear, group, first, continuous, categorical, codings, rng
-):
-    """Draw the missing levels of each row one by one, then its missing numbers together."""
-    nodes, first_node = continuous
-    classes, first_class = categorical
-    codes, levels, n_levels = codings
-    n_columns = columns.shape[1]
-    weights = np.empty(codes.shape[1])
-    place = np.empty(n_columns, dtype=np.int64)
-    factor, target = np.empty((n_columns, n_columns)), np.empty(n_columns)
-    for row in range(columns.shape[0]):
-        k, h, x = precision[group[row]], linear[group[row]], columns[row]
-        for i in range(first_class[row], first_class[row + 1]):
-            node = classes[i]
-            start, stop = first[node], first[node + 1]
-            for level in range(n_levels[node]):
+def _draw_levels(columns, values, densities, places, codes, rng):
+    """Draw the missing levels one after the other."""
+    precision, linear, group, first_column = densities
+    first, rows, nodes, _, _, _ = places
+    log_weights = np.empty(codes.shape[1])
+    for own in range(first.size - 1):
+        size = codes.shape[1]
+        for level in range(size):
+            log_weights[level] = 0.0
+            for i in range(first[own], first[own + 1]):
+                row, node = rows[i], nodes[i]
+                k, h, x = precision[group[row]], linear[group[row]], columns[row]
+                start, stop = first_column[node], first_column[node + 1]
                 for c in range(start, stop):
                     x[c] = codes[node, level, c - start]
-                weight = 0.0
                 for c in range(start, stop):
                     term = h[c]
-                    for d in range(n_columns):
+                    for d in range(columns.shape[1]):
                         is_own = start <= d < stop
                         term -= (0.5 if is_own else 1.0) * k[c, d] * x[d]
-                    weight += x[c] * term
-                weights[level] = weight
-            largest = weights[: n_levels[node]].max()
-            total = 0.0
-            for level in range(n_levels[node]):
-                total += np.exp(weights[level] - largest)
-                weights[level] = total
-            pick = rng.random() * total
-            level = 0
-            while level < n_levels[node] - 1 and weights[level] <= pick:
-                level += 1
+                    log_weights[level] += x[c] * term
+            if np.isnan(log_weights[level]):  # a level without a code
+                log_weights[level] = -np.inf
+        level = pick_level(log_weights, size, rng)
+        for i in range(first[own], first[own + 1]):
+            row, node = rows[i], nodes[i]
+            start, stop = first_column[node], first_column[node + 1]
             for c in range(start, stop):
-                x[c] = codes[node, level, c - start]
-            values[row, node] = levels[node, level]
-        size = first_node[row + 1] - first_node[row]
+                columns[row, c] = codes[node, level, c - start]
+            values[row, node] = level
+
+
+@kernel
+def _draw_numbers(columns, values, densities, places, codes, rng):
+    """Draw the missing numbers of each group together, given all others."""
+    precision, linear, group, first_column = densities
+    first, rows, nodes, shifts, slopes, groups = places
+    largest = np.diff(groups).max() if groups.size > 1 else 0
+    factor, target = np.empty((largest, largest)), np.empty(largest)
+    for g in range(groups.size - 1):
+        heads = first[groups[g] : groups[g + 1]]
+        size, n_rows = heads.size, first[groups[g] + 1] - first[groups[g]]
+        factor[:size, :size] = 0.0
+        target[:size] = 0.0
+        for r in range(n_rows):
+            row = rows[heads[0] + r]
+            k, h, x = precision[group[row]], linear[group[row]], columns[row]
+            for a in range(size):
+                x[first_column[nodes[heads[a] + r]]] = shifts[heads[a] + r]
+            for a in range(size):
+                i = heads[a] + r
+                c = first_column[nodes[i]]
+                value = h[c]
+                for d in range(columns.shape[1]):
+                    value -= k[c, d] * x[d]
+                target[a] += slopes[i] * value
+                for b in range(a + 1):
+                    j = heads[b] + r
+                    factor[a, b] += slopes[i] * slopes[j] * k[c, first_column[nodes[j]]]
+        _draw_normal(factor, target, size, rng)
         for a in range(size):
-            place[a] = first[nodes[first_node[row] + a]]
-            x[place[a]] = 0.0
-        for a in range(size):
-            target[a] = h[place[a]]
-            for d in range(n_columns):
-                target[a] -= k[place[a], d] * x[d]
-            for b in range(a + 1):
-                value = k[place[a], place[b]]
-                for s in range(b):
-                    value -= factor[a, s] * factor[b, s]
-                factor[a, b] = np.sqrt(value) if a == b else value / factor[b, b]
-        for a in range(size):
-            for b in range(a):
-                target[a] -= factor[a, b] * target[b]
-            target[a] /= factor[a, a]
-        for a in range(size):
-            target[a] += rng.standard_normal()
-        for a in range(size - 1, -1, -1):
-            for b in range(a + 1, size):
-                target[a] -= factor[b, a] * target[b]
-            target[a] /= factor[a, a]
-            x[place[a]] = target[a]
-            values[row, nodes[first_node[row] + a]] = target[a]
+            for i in range(heads[a], heads[a] + n_rows):
+                values[rows[i], nodes[i]] = shifts[i] + slopes[i] * target[a]
+                columns[rows[i], first_column[nodes[i]]] = values[rows[i], nodes[i]]
+
+
+@inlined
+def _draw_normal(precision, linear, size, rng):
+    """Draw from the normal law of a precision matrix and a linear term, which are overwritten."""
+    for a in range(size):
+        for b in range(a + 1):
+            value = precision[a, b]
+            for s in range(b):
+                value -= precision[a, s] * precision[b, s]
+            precision[a, b] = np.sqrt(value) if a == b else value / precision[b, b]
+    for a in range(size):
+        for b in range(a):
+            linear[a] -= precision[a, b] * linear[b]
+        linear[a] /= precision[a, a]
+    for a in range(size):
+        linear[a] += rng.standard_normal()
+    for a in range(size - 1, -1, -1):
+        for b in range(a + 1, size):
+            linear[a] -= precision[b, a] * linear[b]
+        linear[a] /= precision[a, a]

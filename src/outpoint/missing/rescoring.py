@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from outpoint.arrays import Booleans, Floats
 from outpoint.scores import FamilyScorer, SetScorer, StructurePrior
 from outpoint.scores.base import Members, subsets_of_size
+from outpoint.scores.knowledge import GivenScorer
 from outpoint.tables import ScoreTable
 from outpoint.tables.outside import no_outside
 from outpoint.tables.parent_sets import count_candidates
@@ -97,8 +98,9 @@ class CandidateScores:
         }
         for block in self._blocks:
             own = scorer.of(block.child)
-            if not isinstance(own, SetScorer):
-                values[block.places] = own.families(block.child, block.parents)
+            is_given = isinstance(scorer, GivenScorer) and scorer.given[block.child]
+            if is_given or not isinstance(own, SetScorer):
+                values[block.places] = scorer.families(block.child, block.parents)
                 continue
             size, scores = block.parents.shape[1], found[id(own)]
             values[block.places] = scores[size + 1][block.together] - scores[size][block.alone]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from outpoint.arrays import Booleans, Floats
+from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.errors import OptionError
 from outpoint.models import NetworkModel
 from outpoint.models.intervening import (
@@ -29,7 +29,6 @@ from outpoint.models.intervening import (
 from outpoint.models.network import order_of
 from outpoint.models.tables import Table
 from outpoint.models.unrolling import Lags, Unrolled
-from outpoint.posterior.draws import WeightedGraphs
 from outpoint.posterior.effects import UNITS, CausalEffects, refuse_large
 from outpoint.posterior.what_if import (
     Component,
@@ -53,7 +52,7 @@ def sample_all_effects(
     if not 0 < level < 1:
         raise OptionError(f"level is a probability between 0 and 1, such as 0.95, not {level!r}.")
     model = components[0][0]
-    if model.given.any():
+    if model.given.any() and not model.is_gaussian:
         raise OptionError(
             "of a time series with categorical variables, effects are those of effects_over_time, "
             "or one by one those of effect."
@@ -95,22 +94,23 @@ def sample_all_effects(
 
 
 def sample_responses(
-    graphs: WeightedGraphs,
-    model: NetworkModel,
+    components: Sequence[Component],
     lags: Lags,
     steps: int,
     n_draws: int,
     rng: np.random.Generator,
 ) -> Floats:
     """Draws (step, draw, cause, effect) of effects in a time series, parameters drawn for each."""
-    n = len(model.names)
-    values = np.stack([default_values(model, v) for v in range(n)])
-    targets = [make_target(model, name) for name in model.names]
-    numbers, counts = spread_by_weight(graphs.weights, n_draws)
-    found = [
-        Unrolled(model, dag, lags, steps, values, targets).drawn(count, rng)
-        for dag, count in zip(graphs.adjacencies(numbers), counts.tolist(), strict=True)
-    ]
+    first = components[0][0]
+    n = len(first.names)
+    values = np.stack([default_values(first, v) for v in range(n)])
+    targets = [make_target(first, name) for name in first.names]
+    found = []
+    shares = [len(part) for part in np.array_split(np.arange(n_draws), len(components))]
+    for (model, graphs), share in zip(components, shares, strict=True):
+        numbers, counts = spread_by_weight(graphs.weights, share)
+        for dag, count in zip(graphs.adjacencies(numbers), counts.tolist(), strict=True):
+            found.append(Unrolled(model, dag, lags, steps, values, targets).drawn(count, rng))
     return np.swapaxes(np.concatenate(found), 0, 1)
 
 
@@ -179,13 +179,7 @@ class _PairsOf:
         n, coding = len(self.order), self.model.coding
         listed = list_levels(coding, np.flatnonzero(self.has_table).tolist(), MOST_LISTED // n)
         period = SIMULATED if listed is None else len(next(iter(listed.values()), [0.0]))
-        fixed = {
-            v: (
-                np.arange(2 * period * v, 2 * period * (v + 1)),
-                np.repeat(self.values[v], period),
-            )
-            for v in range(n)
-        }
+        fixed = {v: self._setting(v, period) for v in range(n)}
         columns, weights = follow(
             coding, self.order, families, fixed, 2 * period * n, period, rng, listed=listed
         )
@@ -193,6 +187,20 @@ class _PairsOf:
             found = self.targets[v].from_columns(coding, columns) * weights
             arms = found.reshape(n, 2, period).sum(axis=2)
             out[:, v] = arms[:, 1] - arms[:, 0]
+
+    def _setting(self, v: int, period: int) -> tuple[Integers, Floats]:
+        """The rows in which a variable is set, and its values there.
+
+        A given one has no distribution. As all that has effects is linear then, it is held in all
+        other rows at the first of its values.
+        """
+        own = np.arange(2 * period * v, 2 * period * (v + 1))
+        values = np.repeat(self.values[v], period)
+        if not self.model.given[v]:
+            return own, values
+        every = np.full(2 * period * len(self.order), self.values[v, 0])
+        every[own] = values
+        return np.arange(len(every)), every
 
 
 def _descendants(dag: Booleans) -> Booleans:

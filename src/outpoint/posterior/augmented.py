@@ -138,14 +138,20 @@ class AugmentedPosterior(SampledPosterior):
         return None
 
     def _on_candidates(self) -> str:
-        """What the verdict says about edges that were not admitted."""
-        if not self.parent_sets.are_narrow:
-            return ""
-        numbers = self._candidate_numbers
-        return (
-            f" Parents were chosen among {int(numbers.max())} candidates of each node, which the "
-            "first completed tables have suggested; other edges have probability 0."
-        )
+        """What the verdict says about edges not admitted, and chains that stay where they are."""
+        words = ""
+        if self.parent_sets.are_narrow:
+            words = (
+                f" Parents were chosen among {int(self._candidate_numbers.max())} candidates of "
+                "each node, which the first completed tables have suggested; other edges have "
+                "probability 0."
+            )
+        if self.info.method == SAMPLED_TABLES:
+            words += (
+                " Completed tables were sampled without hot replicas: that chains begun elsewhere "
+                "agree is the only sign that they missed nothing."
+            )
+        return words
 
     @property
     def missing_shares(self) -> pd.DataFrame:

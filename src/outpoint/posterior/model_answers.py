@@ -141,15 +141,18 @@ class ModelAnswers(SeriesAnswers):
     def _unrolled(
         self, lags: Lags, steps: int, n_draws: int | None, seed: int | None
     ) -> Floats | None:
-        model = self.network_model
-        if model is None or all(model.coding.levels[v] is None for v in lags.variables):
+        found = self._components()
+        if found is None:
+            return None
+        levels = found[0][0].coding.levels
+        if self.model is not None and all(levels[v] is None for v in lags.variables):
             return None
         from outpoint.posterior.all_effects import sample_responses
         from outpoint.posterior.what_if import WHAT_IF_DRAWS
 
         n_draws = WHAT_IF_DRAWS if n_draws is None else n_draws
         rng = np.random.default_rng(named_seed(self.info.seed, "effects") if seed is None else seed)
-        return sample_responses(self._graphs(), model, lags, steps, n_draws, rng)
+        return sample_responses(found, lags, steps, n_draws, rng)
 
     @property
     def _n_effect_draws(self) -> int:

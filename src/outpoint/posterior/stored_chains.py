@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from outpoint.arrays import Floats
 from outpoint.data import Dataset
+from outpoint.data.dataset import MOST_LAGS, Slices
 from outpoint.errors import require
 from outpoint.mcmc import SAMPLERS
 from outpoint.mcmc.restoring import check_tries
@@ -224,8 +225,32 @@ def augmented_parts(posterior: AugmentedPosterior) -> Parts:
     arrays["holes_values"] = holes.data.values
     for name in ("tables", "numbers", "squares", "ancestors"):
         arrays[f"holes_{name}"] = getattr(holes, name)
-    table = {"levels": holes.data.levels, "interventions": holes.data.interventions}
+    table = {
+        "levels": holes.data.levels,
+        "interventions": holes.data.interventions,
+        "slices": _write_slices(holes.data.slices),
+    }
     return {**header, "posterior": "augmented", "holes_table": table}, arrays
+
+
+def _write_slices(slices: Slices | None) -> dict[str, Any] | None:
+    """How a table was made of a series."""
+    if slices is None:
+        return None
+    origin = None if slices.origin is None else slices.origin.tolist()
+    own = {"lags": slices.lags, "static": slices.static}
+    return own | {"contemporaneous": slices.contemporaneous, "origin": origin}
+
+
+def _read_slices(written: Any, n_obs: int) -> Slices | None:
+    """What :func:`_write_slices` has written, checked."""
+    if written is None:
+        return None
+    require(isinstance(written, dict), "the table has no slices")
+    origin = np.array(written["origin"], dtype=np.intp)
+    lags, static = int(written["lags"]), tuple(map(str, written["static"]))
+    require(1 <= lags <= MOST_LAGS and origin.shape == (n_obs, 2), "the table has other slices")
+    return Slices(lags, static, bool(written["contemporaneous"]), origin)
 
 
 def read_augmented(info: RunInfo, names: tuple[str, ...], content: Content) -> AugmentedPosterior:
@@ -236,12 +261,14 @@ def read_augmented(info: RunInfo, names: tuple[str, ...], content: Content) -> A
     table = content.header.get("holes_table")
     if not isinstance(table, dict):
         raise ValueError("the table has no levels")
+    values = arrays.pop("holes_values")
     data = Dataset(
         names,
-        arrays.pop("holes_values"),
+        values,
         tuple(table.get("levels", ())),
         info.source,
         interventions=tuple(map(tuple, table.get("interventions", ()))),
+        slices=_read_slices(table.get("slices"), len(values)),
     )
     require(data.fingerprint() == info.fingerprint, "the table is another one")
     score = score_from_text(info.score_settings)

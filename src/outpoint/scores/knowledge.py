@@ -322,7 +322,7 @@ class GivenScorer(FamilyScorer):
         self.affordable = scorer.affordable
         self.possible_edges = scorer.possible_edges
         self._scorer = scorer
-        self._given = given
+        self.given = given
 
     def of(self, child: int) -> FamilyScorer:
         """The scorer that computes the families of this child."""
@@ -330,7 +330,7 @@ class GivenScorer(FamilyScorer):
 
     def families(self, child: int, parents: NDArray[np.integer]) -> Scores:
         """Scores of ``child`` with each row of ``parents``."""
-        if self._given[child]:
+        if self.given[child]:
             return np.zeros(len(parents))
         return self._scorer.families(child, parents)
 
@@ -338,5 +338,5 @@ class GivenScorer(FamilyScorer):
         self, children: Nodes, max_parents: int, out: Scores, pool: Executor | None = None
     ) -> None:
         """Write the rows of ``children`` in the table of :meth:`every_family`."""
-        self._scorer.fill_families(children[~self._given[children]], max_parents, out, pool)
-        out[children[self._given[children]]] = 0.0
+        self._scorer.fill_families(children[~self.given[children]], max_parents, out, pool)
+        out[children[self.given[children]]] = 0.0
