@@ -33,6 +33,29 @@ def test_pairs_are_those_of_single_effects(score, tolerance):
     np.testing.assert_allclose(pairs.paths, known, atol=0.2)  # 100 draws: 4 standard errors
 
 
+@pytest.mark.parametrize("score", ["bdeu", "conditional-gaussian"])
+def test_levels_are_simulated_where_sums_are_too_large(monkeypatch, score):
+    """1,000 rows of each of some DAGs: the means of 100 draws within five standard errors of one.
+
+    One error is at most the square root of .5 / 1,000, the same uniform numbers in both arms.
+    """
+    data = categorical_data(4) if score == "bdeu" else mixed_data()
+    posterior = op.learn(data, score, seed=1)
+    exact = posterior.causal_effects(n_draws=100, seed=1)
+    single = posterior.effect("a", "c", n_draws=20, seed=1) if score == "bdeu" else None
+    monkeypatch.setattr("outpoint.models.intervening.MOST_CELLS", 1)
+    monkeypatch.setattr("outpoint.models.intervening.MOST_LISTED", 1)
+    simulated = posterior.causal_effects(n_draws=100, seed=1)
+    assert not exact.mean.equals(simulated.mean)
+    limit = 5 * np.sqrt(0.5 / 1000)
+    np.testing.assert_allclose(simulated.mean, exact.mean, atol=limit)
+    assert exact.mean.to_numpy()[~np.eye(len(exact.names), dtype=bool)].max() > 0.2 > limit
+    if single is not None:
+        again = posterior.effect("a", "c", n_draws=20, seed=1)
+        assert again.mean != single.mean
+        assert again.mean == pytest.approx(single.mean, abs=limit)
+
+
 def test_units_and_table():
     posterior = op.learn(mixed_data(), "conditional-gaussian", seed=1)
     original = posterior.causal_effects(n_draws=20, seed=1)

@@ -4,12 +4,12 @@ Setting variables cuts the edges into them (truncated factorisation): p(y | do(x
 the families of all variables but x, summed over everything but y. Tables are summed exactly, one
 variable after the other, keeping the joint law of those that others still depend on. Means of
 Gaussian columns follow their regressions. Where categorical variables decide which regression
-holds, all their joint levels are listed, each with its probability; if these are too many, levels
-are simulated, with the same random numbers whatever is set. Parameters of
-different families are independent and each family counts once in every term, so that the
-expectation over parameters is what the means of the parameters give. The earlier values of a time
-series, which have no distribution of their own, are those that were observed, each as likely.
-Formulas: docs/math.md#what-if.
+holds, all their joint levels are listed, each with its probability; if these are too many, or too
+many tables depend on each other, levels are simulated, with the same random numbers whatever is
+set. Parameters of different families are independent and each family counts once in every term, so
+that the expectation over parameters is what the means of the parameters give. The earlier values of
+a time series, which have no distribution of their own, are those that were observed, each as
+likely. Formulas: docs/math.md#what-if.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ Settings = dict[int, Floats]
 SIMULATED = 200
 """Rows of categorical variables that are simulated where they are too many to be listed."""
 
+OFTEN = 5 * SIMULATED
+"""Rows where the probability of a level is looked at: it is off by 0.02 at most, in general."""
+
 MOST_LISTED = 1024
 """Joint levels of categorical variables that are listed, with those observed before."""
 
@@ -58,6 +61,8 @@ class Target:
         if self.level is None:
             return coding.decode(columns, self.variable)
         own = columns[:, coding.columns_of(self.variable)]
+        if coding.codes[self.variable] is None:
+            return np.asarray(own[:, 0] == self.level, dtype=np.float64)
         return np.asarray(coding.shares(self.variable, own)[:, self.level])
 
 
@@ -105,18 +110,30 @@ class Intervened:
 
     def _evaluate(self, families: Families, rng: np.random.Generator) -> Floats:
         v = self.target.variable
+        if self.coding.levels[v] is None or self.coding.codes[v] is not None:
+            return self._follow(families, SIMULATED, rng)
+        try:
+            return self._sum(families)
+        except TooLargeError:
+            return self._follow(families, OFTEN, rng)
+
+    def _sum(self, families: Families) -> Floats:
+        """The probability of a level in every arm, from the tables."""
+        v, n_arms = self.target.variable, len(next(iter(self.settings.values())))
+        n_rows = len(next(iter(self.pasts.values()), np.zeros(1)))
+        settings = {u: np.repeat(own, n_rows) for u, own in self.settings.items()}
+        settings |= {u: np.tile(own, n_arms) for u, own in self.pasts.items()}
+        laws = sum_tables(stack_tables([families]), self.order, settings, (v,))
+        found = laws[v][0, :, self.target.level]
+        return np.asarray(found.reshape(n_arms, n_rows).mean(axis=1))
+
+    def _follow(self, families: Families, n_simulated: int, rng: np.random.Generator) -> Floats:
+        """What is expected in every arm, from rows with levels that are listed or simulated."""
         n_arms = len(next(iter(self.settings.values())))
-        if self.coding.levels[v] is not None and self.coding.codes[v] is None:
-            n_rows = len(next(iter(self.pasts.values()), np.zeros(1)))
-            settings = {u: np.repeat(own, n_rows) for u, own in self.settings.items()}
-            settings |= {u: np.tile(own, n_arms) for u, own in self.pasts.items()}
-            laws = sum_tables(stack_tables([families]), self.order, settings, (v,))
-            found = laws[v][0, :, self.target.level]
-            return np.asarray(found.reshape(n_arms, n_rows).mean(axis=1))
         n_pasts = len(next(iter(self.pasts.values()), np.zeros(1)))
         tabled = [u for u in self.order if isinstance(families[u][0], DrawnTable)]
         listed = list_levels(self.coding, tabled, MOST_LISTED // n_pasts)
-        n_states = SIMULATED if listed is None else len(next(iter(listed.values()), [0.0]))
+        n_states = n_simulated if listed is None else len(next(iter(listed.values()), [0.0]))
         n_rows = n_states if listed is None else n_states * n_pasts
         rows = np.arange(n_arms * n_rows)
         fixed = {u: (rows, np.repeat(own, n_rows)) for u, own in self.settings.items()}
@@ -157,6 +174,7 @@ def sum_tables(
     """The laws (set of parameters, arm, level) of wanted variables when others are set."""
     n_arms = len(next(iter(settings.values())))
     last_use = {u: place for place, v in enumerate(order) for u in tables[v][0]}
+    _require_small(tables, order, last_use, n_arms)
     joint, live = np.ones((1, n_arms)), list[int]()
     laws: dict[int, Floats] = {}
     for place, v in enumerate(order):
@@ -165,17 +183,28 @@ def sum_tables(
         kept = [u for u in (*live, v) if u == v or last_use.get(u, -1) > place]
         before, own, after = ([0, 1, *(number[u] for u in one)] for one in (live, axes, kept))
         joint = _contract(joint, before, factor, own, after)
-        if joint.size > MOST_CELLS:
-            raise TooLargeError(
-                "too many categorical variables depend on each other to sum over all their joint "
-                "levels: allow fewer parents, or join levels."
-            )
         live = kept
         if v in wanted:
             laws[v] = joint.sum(axis=tuple(range(2, joint.ndim - 1)))
         if last_use.get(v, -1) <= place:
             joint, live = joint.sum(axis=-1), live[:-1]
     return laws
+
+
+def _require_small(
+    tables: Tables, order: Sequence[int], last_use: dict[int, int], n_arms: int
+) -> None:
+    """Refuse sums in which a joint law would have too many cells, before any is computed."""
+    live: list[int] = []
+    for place, v in enumerate(order):
+        kept = [u for u in live if last_use.get(u, -1) > place]
+        n_sets = tables[v][1].shape[0]
+        if n_sets * n_arms * prod(tables[u][1].shape[-1] for u in (*kept, v)) > MOST_CELLS:
+            raise TooLargeError(
+                "too many categorical variables depend on each other to sum over all their joint "
+                "levels: allow fewer parents, or join levels."
+            )
+        live = [*kept, v] if last_use.get(v, -1) > place else kept
 
 
 _contract: Any = np.einsum  # its types know no lists of axes

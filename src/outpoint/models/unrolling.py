@@ -173,7 +173,12 @@ class Unrolled:
             now, _ = follow(coding, self.order, families, held, n_rows, period, rng, start=start)
             slices.append(now)
             for other, v in enumerate(variables):
-                arms = self._outcomes(v, now).reshape(len(variables), 2, period).mean(axis=2)
+                arms = (
+                    self.targets[v]
+                    .from_columns(coding, now)
+                    .reshape(len(variables), 2, period)
+                    .mean(axis=2)
+                )
                 out[t, :, other] = arms[:, 1] - arms[:, 0]
 
     def _first(self, period: int, n_rows: int) -> Floats:
@@ -185,10 +190,3 @@ class Unrolled:
                 own = np.tile(np.resize(pasts[:, u], period), n_rows // period)
                 columns[:, coding.columns_of(u)] = encode(coding, u, own)
         return columns
-
-    def _outcomes(self, v: int, columns: Floats) -> Floats:
-        """What is looked at in every row: a mean, or the probability of a level."""
-        if self._is_table(v):
-            own = self.model.coding.columns_of(v)[0]
-            return np.asarray(columns[:, own] == self.targets[v].level, dtype=np.float64)
-        return self.targets[v].from_columns(self.model.coding, columns)

@@ -3,7 +3,9 @@
 As in :mod:`outpoint.posterior.what_if`, for all pairs at once: a categorical variable is set to its
 first and its last level, a continuous one is raised by one unit; what responds is the probability
 of the last level, or the mean. One set of parameters serves all pairs, and one pass through the
-tables all variables that respond. Formulas: docs/math.md#what-if.
+tables all variables that respond. Where too many tables depend on each other for that, levels are
+simulated, with the same random numbers for both values of the cause.
+Formulas: docs/math.md#what-if.
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from outpoint.arrays import Booleans, Floats, Integers
-from outpoint.errors import OptionError
+from outpoint.errors import OptionError, TooLargeError
 from outpoint.models import NetworkModel
 from outpoint.models.intervening import (
     MOST_LISTED,
+    OFTEN,
     SIMULATED,
     Families,
     Target,
@@ -148,7 +151,7 @@ class _PairsOf:
         sets = [average, *drawn]
         n = len(self.order)
         out = np.zeros((len(sets), n, n))
-        self._add_tables(sets, out)
+        self._add_tables(sets, out, rng)
         if not self.has_table.all():
             for own, families in zip(out, sets, strict=True):
                 self._add_means(families, own, rng)
@@ -156,8 +159,8 @@ class _PairsOf:
         out[:, np.arange(n), np.arange(n)] = 1.0
         return out
 
-    def _add_tables(self, sets: list[Families], out: Floats) -> None:
-        """The probabilities of levels, summed exactly, for every cause that has children."""
+    def _add_tables(self, sets: list[Families], out: Floats, rng: np.random.Generator) -> None:
+        """The probabilities of levels, for every cause that has children."""
         tabled = [v for v in self.order if self.has_table[v]]
         if not tabled:
             return
@@ -169,10 +172,31 @@ class _PairsOf:
             above = np.logical_or.reduce(self.reach[:, wanted], axis=1)
             above[wanted] = True
             order = [v for v in tabled if above[v] and v != cause]
-            laws = sum_tables(tables, order, {cause: self.values[cause]}, set(wanted.tolist()))
+            try:
+                laws = sum_tables(tables, order, {cause: self.values[cause]}, set(wanted.tolist()))
+            except TooLargeError:
+                for own, families in zip(out, sets, strict=True):
+                    own[cause, wanted] = self._simulated(families, cause, order, wanted, rng)
+                continue
             for v in wanted.tolist():
                 found = laws[v][:, :, self.targets[v].level]
                 out[:, cause, v] = found[:, 1] - found[:, 0]
+
+    def _simulated(
+        self,
+        families: Families,
+        cause: int,
+        order: list[int],
+        wanted: Integers,
+        rng: np.random.Generator,
+    ) -> Floats:
+        """Effects of one cause on the probabilities of levels, from simulated rows."""
+        coding, n_rows = self.model.coding, 2 * OFTEN
+        fixed = {cause: (np.arange(n_rows), np.repeat(self.values[cause], OFTEN))}
+        columns, _ = follow(coding, [cause, *order], families, fixed, n_rows, OFTEN, rng)
+        found = np.stack([self.targets[v].from_columns(coding, columns) for v in wanted.tolist()])
+        low, high = found.reshape(-1, 2, OFTEN).mean(axis=2).T
+        return np.asarray(high - low)
 
     def _add_means(self, families: Families, out: Floats, rng: np.random.Generator) -> None:
         """Means of columns: two arms for every cause, in rows of one table."""

@@ -34,6 +34,9 @@ LEAST_PATH = 0.01
 """Least probability of a causal path between two variables whose effect is listed."""
 EFFECT_BYTES = 2**27
 """Draws of effects are n² numbers each: with many variables, fewer are drawn."""
+LEAST_EFFECTS, SUMMED_EFFECTS = 100, 200_000
+"""Draws of effects at least, and effects in all, where levels are summed over: the largest networks
+of categorical variables take some .1 s for each draw."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,8 @@ def list_effects(posterior: Posterior) -> EffectTable | None:
         return None
     n = len(posterior.names) if model is None else len(model.owner)
     n_draws = max(1, min(EFFECT_DRAWS, EFFECT_BYTES // (4 * n * n)))
+    if network is not None and not network.coding.is_continuous.all():
+        n_draws = min(n_draws, max(LEAST_EFFECTS, SUMMED_EFFECTS // (n * n)))
     effects = posterior.causal_effects(n_draws=n_draws)
     table = effects.table()
     table["standardized"] = standardized_means(effects, table, posterior)
