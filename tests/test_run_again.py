@@ -223,8 +223,8 @@ def test_an_interrupted_run(tmp_path):
 def test_survives_saving(tmp_path):
     data = op.load_dataset(table(tmp_path / "data.csv"), drop=["row"])
     post = op.learn(data, seed=11, **RUNS["knowledge"])
-    post.save(tmp_path / "saved.nc")
-    loaded = op.load(tmp_path / "saved.nc")
+    post.save(tmp_path / "saved.npz")
+    loaded = op.load(tmp_path / "saved.npz")
     assert run_again(loaded) == run_again(post)
     assert loaded.info.kinds == ("continuous",) * 5
     assert loaded.info.libraries.keys() == {"numpy", "numba"}

@@ -245,7 +245,7 @@ def parse(text: str) -> Any:
 def write_sealed(file: BinaryIO, kind: Kind, header: Mapping[str, Any], arrays: Arrays) -> None:
     """Write a sealed file, which is made in memory, so that the disk meets it as a whole."""
     itself = {"kind": kind.name, "format": kind.format}
-    text = json.dumps({ITSELF: itself, **header}, sort_keys=True, allow_nan=False)
+    text = json.dumps({ITSELF: itself, **header}, allow_nan=False)
     method = ZIP_DEFLATED if kind.is_packed else ZIP_STORED
     buffer = io.BytesIO()
     with ZipFile(buffer, "w", method, compresslevel=LEVEL) as archive:

@@ -198,6 +198,7 @@ def test_command(typed: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 SENDS = """
 import os, signal, sys, time
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # where the tests outlive their terminal it is ignored
 class Sender:
     def find_spec(self, name, *rest):
         if name == {module!r}:

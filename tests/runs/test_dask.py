@@ -210,7 +210,7 @@ def test_failure_of_a_worker(engine: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "run" / "checkpoint" / "chain-1.checkpoint"
     content = path.read_bytes()
     path.write_bytes(content[:-1])
-    with pytest.raises(op.CheckpointError, match=r"chain-1.checkpoint is damaged"):
+    with pytest.raises(op.CheckpointError, match=r"checkpoint .*damaged, as its end is missing"):
         learn("mcmc", tmp_path / "run", **engine)
 
 
