@@ -40,7 +40,7 @@ SIMULATED = 200
 """Rows of categorical variables that are simulated where they are too many to be listed."""
 
 OFTEN = 5 * SIMULATED
-"""Rows where the probability of a level is looked at: it is off by 0.02 at most, in general."""
+"""Rows from which the probability of a level is estimated: its standard error is at most 0.016."""
 
 MOST_LISTED = 1024
 """Joint levels of categorical variables that are listed, with those observed before."""

@@ -35,8 +35,8 @@ LEAST_PATH = 0.01
 EFFECT_BYTES = 2**27
 """Draws of effects are n² numbers each: with many variables, fewer are drawn."""
 LEAST_EFFECTS, SUMMED_EFFECTS = 100, 200_000
-"""Draws of effects at least, and effects in all, where levels are summed over: the largest networks
-of categorical variables take some .1 s for each draw."""
+"""The least number of draws, and the number of effects in all, where levels are summed over: ALARM
+takes about 0.1 s for each draw."""
 
 
 @dataclass(frozen=True)

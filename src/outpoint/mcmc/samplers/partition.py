@@ -24,7 +24,7 @@ EXCHANGES = 10
 """Exchanges of parts that two neighbouring replicas try at a time."""
 
 NODES_PER_ROUND = 30
-"""Rounds of swaps and exchanges after a sweep: one for so many nodes. States climb a ladder by
+"""Nodes for each round of swaps and exchanges after a sweep. States climb a ladder by
 exchanges more than by their own steps, and larger networks have more parts."""
 
 
