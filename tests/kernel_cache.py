@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
+from outpoint.files import write_text
+
 ROOT = Path(__file__).parent.parent
 STAMP = Path("__pycache__", "kernels-of.json")
 WARM = ROOT / "src" / STAMP.with_name("kernels-warm")
@@ -102,7 +104,7 @@ def forget_stale(root: Path = ROOT) -> None:
             for path, sources in kernel_sources(folder, root).items()
         }
         stamp = root / folder / STAMP
-        known = json.loads(stamp.read_text()) if stamp.is_file() else {}
+        known = _read_stamp(stamp)
         if known == digests:
             continue
         for compiled in (root / folder).rglob("*.nb[ic]"):
@@ -111,8 +113,16 @@ def forget_stale(root: Path = ROOT) -> None:
             if name not in digests or known.get(name) != digests[name]:
                 compiled.unlink(missing_ok=True)
         stamp.parent.mkdir(exist_ok=True)
-        stamp.write_text(json.dumps(digests))
+        write_text(stamp, json.dumps(digests))
         stamp.with_name(WARM.name).unlink(missing_ok=True)
+
+
+def _read_stamp(stamp: Path) -> dict[str, str]:
+    """What the compiled kernels were made of; nothing is known if that cannot be read."""
+    try:
+        return dict(json.loads(stamp.read_text("utf-8")))
+    except (OSError, ValueError):
+        return {}
 
 
 def _digest(sources: dict[Path, str], root: Path) -> str:

@@ -31,6 +31,7 @@ RANK = {
     "streams": 0,
     "borrowing": 0.3,
     "kernel_calls": 0.4,
+    "kernel_cache": 0.4,
     "kernels": 0.5,
     "showing": 0.6,
     "graphs": 1,

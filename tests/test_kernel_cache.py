@@ -1,11 +1,12 @@
 """Compiled kernels are forgotten when, and only when, something that they depend on has changed."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.kernel_cache import ROOT, forget_stale, kernel_sources
+from tests.kernel_cache import ROOT, STAMP, forget_stale, kernel_sources
 
 FILES = {
     "src/outpoint/kernels.py": "def kernel(function): ...\n",
@@ -73,6 +74,30 @@ def test_what_a_change_leaves(root: Path, name: str) -> None:
     kernels = compiled(root)
     forget_stale(root)
     assert left(kernels) == ["src", "tests"]
+
+
+def test_two_processes_at_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one of them writes is there as a whole whenever the other one looks."""
+    stamp = root / "src" / STAMP
+    (root / "src" / "outpoint" / "mcmc" / "numbers.py").write_text("REV = 2\n")
+    before, seen = json.loads(stamp.read_text()), []
+
+    def look(self: Path, target: Path) -> Path:
+        seen.append(json.loads(stamp.read_text()))
+        return replace(self, target)
+
+    replace = Path.replace
+    monkeypatch.setattr(Path, "replace", look)
+    forget_stale(root)
+    assert seen[0] == before != json.loads(stamp.read_text())
+
+
+@pytest.mark.parametrize("left_behind", ["", "{"])
+def test_a_stamp_that_cannot_be_read(root: Path, left_behind: str) -> None:
+    kernels = compiled(root)
+    (root / "src" / STAMP).write_text(left_behind)
+    forget_stale(root)
+    assert left(kernels) == ["tests"]
 
 
 def test_kernels_of_other_files_are_kept(root: Path) -> None:

@@ -1,9 +1,12 @@
 """Where kernels cannot be cached, or what is cached cannot be read, they are compiled again."""
 
+import fcntl
 import importlib.util
 import os
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -11,7 +14,8 @@ import numba
 import pytest
 from numba.core.caching import CacheImpl, IndexDataCacheFile, UserProvidedCacheLocator
 
-from outpoint import kernels
+from outpoint import kernel_cache, kernels
+from outpoint.clock import compile_seconds
 
 SOURCE = """
 from outpoint.kernels import kernel
@@ -38,9 +42,9 @@ def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.setattr(CacheImpl, "_locator_classes", [UserProvidedCacheLocator])
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    kernels._private_directory.cache_clear()
+    kernel_cache._private_directory.cache_clear()
     yield tmp_path
-    kernels._private_directory.cache_clear()
+    kernel_cache._private_directory.cache_clear()
 
 
 def load(source: Path) -> ModuleType:
@@ -127,6 +131,62 @@ def test_a_truncated_file_is_replaced(source: Path, suffix: str, length: int) ->
     repaired = load(source)
     assert repaired.add(1, 2) == 3
     assert hits(repaired) == 1
+
+
+@contextmanager
+def lock_held(module: ModuleType) -> Iterator[None]:
+    """Another process seems to compile the kernel of the module."""
+    cache = module.add._cache
+    cache.lock.parent.mkdir(exist_ok=True)
+    with cache.lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.mark.attack("two processes that compile the same kernel", "one waits for the other")
+def test_what_another_process_compiles_is_waited_for(source: Path) -> None:
+    done = load(source)
+    assert done.add(1, 2) == 3
+    files = {path: path.read_bytes() for path in source.parent.rglob("*.nb?")}
+    for path in files:
+        path.unlink()
+    module, begun = load(source), compile_seconds()
+    with ThreadPoolExecutor() as pool:
+        with lock_held(module):
+            assert module.add._cache.is_held
+            result = pool.submit(module.add, 1, 2)
+            with pytest.raises(TimeoutError):
+                result.result(0.3)
+            for path, content in files.items():
+                path.write_bytes(content)
+        assert result.result() == 3
+    assert hits(module) == 1
+    assert compile_seconds() - begun > 0.2  # which the time of a run does not count
+    assert not module.add._cache.is_held
+
+
+@pytest.mark.attack("two processes that compile the same kernel")
+def test_patience_ends(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_cache, "PATIENCE", 0.1)
+    module = load(source)
+    with lock_held(module):
+        assert module.add(1, 2) == 3
+    assert hits(module) == 0
+
+
+def test_only_what_is_not_there_is_compiled_ahead(source: Path) -> None:
+    module = load(source)
+    kinds = (numba.int64, numba.int64)
+    with lock_held(module):
+        module.add.compile_ahead(kinds)
+    assert cached(source.parent) == []
+    module.add.compile_ahead(kinds)
+    assert cached(source.parent) == [".nbc", ".nbi"]
+    again = load(source)
+    assert again.add.is_cached(kinds)
+    assert not again.add.is_cached((numba.float64, numba.int64))
+    again.add.compile_ahead(kinds)
+    assert again.add.overloads == {}
 
 
 def test_helpers_are_called_from_kernels_only() -> None:

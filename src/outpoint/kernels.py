@@ -1,33 +1,27 @@
 """How outpoint compiles and runs its numerical kernels.
 
-Kernels are module-level functions of arrays, compiled on first use and cached on disk: where the
-variable ``NUMBA_CACHE_DIR`` says, beside their source, in the user's directory of caches, or in a
-private temporary directory, whichever can be written first; a cache that fails costs the time to
-compile and nothing else. Kernels release the interpreter lock, so plain threads run them side by
+Kernels are module-level functions of arrays, compiled on first use and cached on disk
+(:mod:`outpoint.kernel_cache`). They release the interpreter lock, so plain threads run them side by
 side: :func:`run_chunked` is the only parallel construct they need.
 """
 
 import gc
-import os
-import stat
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import types
-from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from outpoint.borrowing import borrowed, lend
+from outpoint.kernel_cache import KernelCache, make_cache
 from outpoint.processors import n_threads, thread_pool
 
-__all__ = ["are_cached", "borrowed", "inlined", "jitable", "kernel", "lend", "run_chunked"]
+__all__ = ["borrowed", "inlined", "jitable", "kernel", "lend", "run_chunked"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,13 +46,26 @@ class Kernel(General):
 
         Compiling makes millions of objects, and hardly any of them can go before its end.
         """
-        was_enabled = gc.isenabled()
-        gc.disable()
-        try:
-            return super().compile(sig)
-        finally:
-            if was_enabled:
-                gc.enable()
+        with global_compiler_lock:
+            was_enabled = gc.isenabled()
+            gc.disable()
+            try:
+                return super().compile(sig)
+            finally:
+                if isinstance(self._cache, KernelCache):
+                    self._cache.let_others()
+                if was_enabled:
+                    gc.enable()
+
+    def compile_ahead(self, kinds: Any) -> None:
+        """Compile for the cache, unless it is there or another process is at it."""
+        if not self.is_cached(kinds) and not self._cache.is_held:
+            self.compile(kinds)
+
+    def is_cached(self, kinds: Any) -> bool:
+        """Whether there is nothing to compile for arguments of these types, as far as is known."""
+        cache = self._cache
+        return not isinstance(cache, KernelCache) or cache.has(kinds, self.targetctx)
 
     def __call__(self, *args: Any) -> Any:
         return super().__call__(*map(lend, args))
@@ -70,51 +77,8 @@ def kernel(function: F) -> F:
     if not numba.config.DISABLE_JIT:
         compiled.__class__ = Kernel
         with suppress(RuntimeError):  # there is no place for a cache
-            compiled._cache = _make_cache(function)
+            compiled._cache = make_cache(function)
     return cast(F, compiled)
-
-
-class ForgivingCache(FunctionCache):  # type: ignore[misc]
-    """Numba's cache of one function, without which it is only compiled again."""
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What was compiled before; nothing if that cannot be read."""
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception:  # cut short when a disk was full or a process was killed
-            with suppress(Exception):
-                self.flush()
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled, if there is room."""
-        with suppress(OSError):
-            super().save_overload(sig, data)
-
-
-def _make_cache(function: Callable[..., Any]) -> ForgivingCache:
-    try:
-        return ForgivingCache(function)
-    except RuntimeError:  # nowhere that Numba knows can be written
-        place = _private_directory()
-        if place is None:
-            raise
-        numba.config.CACHE_DIR = place
-        return ForgivingCache(function)
-
-
-@cache
-def _private_directory() -> str | None:
-    """A temporary directory that is this user's alone, as kernels are run without a question."""
-    try:
-        own = os.getuid()
-        place = Path(tempfile.gettempdir()) / f"outpoint-kernels-{own}"
-        place.mkdir(mode=0o700, exist_ok=True)
-        found = place.lstat()
-    except (OSError, AttributeError):
-        return None
-    is_private = stat.S_ISDIR(found.st_mode) and found.st_uid == own and not found.st_mode & 0o077
-    return str(place) if is_private else None
 
 
 class OnlyInKernels(General):
@@ -198,12 +162,6 @@ def _drafted(function: Callable[..., Any], kind: type[General]) -> Any:
     )(function)
     compiled.__class__ = kind
     return compiled
-
-
-def are_cached() -> bool:
-    """Whether kernels have been compiled here before, as far as their usual place tells."""
-    place = Path(numba.config.CACHE_DIR or Path(__file__).parent)
-    return next(place.rglob("*.nbi"), None) is not None
 
 
 def run_chunked(
