@@ -1,23 +1,26 @@
 """Runs on tables with holes: chains over completed tables, until they agree or time is up."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from math import inf
+from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from outpoint import __version__
-from outpoint.arrays import Booleans, Floats
+from outpoint.arrays import Booleans
 from outpoint.clock import Clock
 from outpoint.data import Dataset
-from outpoint.errors import CheckpointError, OptionError
-from outpoint.missing import AugmentedChain, Cells, Engine, make_cells
-from outpoint.missing.engines import ExactTables, SampledTables
+from outpoint.errors import OptionError
+from outpoint.missing import AugmentedChain, make_cells
 from outpoint.missing.records import by_candidate, make_records
-from outpoint.missing.rescoring import CandidateScores
+from outpoint.missing.setup import Beginning, Setup
+from outpoint.missing.teams import Team, ThreadTeam, WorkerTeam
 from outpoint.model import Model, prepare
 from outpoint.naming import option
 from outpoint.narrowing import narrow
@@ -35,7 +38,7 @@ from outpoint.posterior.augmented import (
     assess_augmented,
 )
 from outpoint.posterior.diagnostics import MIN_BATCHES
-from outpoint.processors import n_threads, thread_pool
+from outpoint.processors import n_threads
 from outpoint.progress import ChainStatus, Progress, ProgressCallback
 from outpoint.runs import (
     CANDIDATES,
@@ -48,7 +51,6 @@ from outpoint.runs import (
     open_run,
     saved_arrays,
 )
-from outpoint.runs.checkpoint import explained, read_checkpoint, write_checkpoint
 from outpoint.scores import resolve_score
 from outpoint.scores.base import count_subsets
 from outpoint.streams import named_seed
@@ -76,9 +78,6 @@ ENOUGH_ESS = 200
 
 LEAST_FOR_THREADS = 12
 """Smaller tables are solved so quickly that chains in several threads would only wait in line."""
-
-PIECE_SECONDS = 0.25
-"""Time between two looks at whether to stop."""
 
 LARGEST = 16
 """Most variables of a part that is solved anew for every completed table."""
@@ -168,67 +167,50 @@ class Budget:
         return self.until_converged and n_tables > 0 and self.next_check(n_tables - 1) == n_tables
 
 
-class Beginning(NamedTuple):
-    """Where chains begin: candidates, and the DAG and table of each; none if tables are solved.
-
-    ``n_tables`` is the number of tables that have suggested the candidates.
-    """
-
-    candidates: NDArray[np.int32]
-    dags: list[Booleans]
-    tables: list[Floats]
-    n_tables: int
-
-
 def augment(
     model: Model,
     split: Split,
     asked: Options,
     run: RunDirectory | None,
+    pool: Executor | None,
     make_info: Callable[[dict[str, float]], RunInfo],
     report: ProgressCallback,
     clock: Clock,
 ) -> AugmentedPosterior:
     """Run chains over completed tables and return what they found.
 
+    With a ``pool`` its workers run the chains, otherwise threads of this process.
+
     Raises KeyboardInterrupt if it is interrupted before there is anything to return.
     """
-    cells = make_cells(model.data, model.score)
     budget = Budget.of(asked)
-    begin, engine = _begin(model, split, asked, run, cells, report, clock)
-    seeds = np.random.SeedSequence(named_seed(asked.known_seed, "augment")).spawn(asked.chains)
-    chains = [
-        AugmentedChain(
-            cells,
-            engine,
-            budget.n_warmup,
-            seed,
-            begin.dags[i % len(begin.dags)] if begin.dags else model.prior.required,
-            begin.tables[i % len(begin.tables)].copy() if begin.tables else None,
-        )
-        for i, seed in enumerate(seeds)
-    ]
-    sets = ParentSets(begin.candidates, np.zeros((0, 0), dtype=np.int16))
-    saver = _Saver(run, _open(run, model, asked, begin, budget), chains, clock)
+    seed = named_seed(asked.known_seed, "augment")
+    setup = Setup(
+        model,
+        split,
+        is_exact=asked.method == EXACT_TABLES,
+        begin=_begin(model, asked, run, pool, report, clock),
+        n_warmup=budget.n_warmup,
+        seeds=tuple(np.random.SeedSequence(seed).spawn(asked.chains)),
+    )
+    sets = ParentSets(setup.begin.candidates, np.zeros((0, 0), dtype=np.int16))
 
-    def has_converged() -> bool:
+    def has_converged(chains: Sequence[AugmentedChain]) -> bool:
         records = make_records(chains, sets)
         if records[0].n_steps < MIN_BATCHES:
             return False
         found = assess_augmented(records, model.data.names, sets)
         return found.converged and (found.smallest_ess or np.inf) >= ENOUGH_ESS
 
-    in_threads = asked.method == SAMPLED_TABLES or split.largest >= LEAST_FOR_THREADS
-    n_workers = min(len(chains), n_threads()) if in_threads else 1
-    is_complete = _drive(
-        chains, budget, has_converged, report, clock, n_workers, saver, asked.checkpoint_seconds
-    )
+    with _team(setup, asked, run, pool, budget) as team:
+        is_complete = _drive(team, budget, has_converged, report, clock, asked.checkpoint_seconds)
+    chains = team.chains
     if not min(chain.n_steps for chain in chains):
         raise KeyboardInterrupt
     records = make_records(chains, sets)
     taken: dict[str, float] = {"steps": records[0].n_steps, "warmup": chains[0].n_warmup}
-    if 0 < begin.n_tables < FIRST_TABLES:
-        taken["pilots"] = float(begin.n_tables)
+    if 0 < setup.begin.n_tables < FIRST_TABLES:
+        taken["pilots"] = float(setup.begin.n_tables)
     return AugmentedPosterior(
         make_info(taken if is_complete else {}),
         model.data.names,
@@ -241,42 +223,34 @@ def augment(
 
 def _begin(
     model: Model,
-    split: Split,
     asked: Options,
     run: RunDirectory | None,
-    cells: Cells,
+    pool: Executor | None,
     report: ProgressCallback,
     clock: Clock,
-) -> tuple[Beginning, Engine]:
-    """Where chains begin, and what they do with a table; taken from a run that is continued."""
-    n = model.data.n_nodes
+) -> Beginning:
+    """Where chains begin; candidates are taken from a run that is continued."""
     if asked.method == EXACT_TABLES:
-        return Beginning(everyone_else(n), [], [], 0), ExactTables(model, split)
+        return Beginning(everyone_else(model.data.n_nodes), [], [], 0)
     if (
         run is not None
         and asked.resume
         and all(run.chain(index).exists() for index in range(asked.chains))
     ):
         saved = saved_arrays(run)
-        begin = Beginning(saved[CANDIDATES].copy(), [], [], int(saved[EFFORT][1]))
-    else:
-        begin = _suggest(model, asked, cells, report, clock)
-    has_holes: Booleans = np.asarray(cells.missing.any(axis=0))
-    scores = CandidateScores(
-        model.data.names,
-        begin.candidates,
-        model.prior,
-        model.max_parents,
-        has_holes,
-        cells.scorer(cells.start(np.random.default_rng(0))),
-    )
-    return begin, SampledTables(scores)
+        return Beginning(saved[CANDIDATES].copy(), [], [], int(saved[EFFORT][1]))
+    return _suggest(model, asked, pool, report, clock)
 
 
 def _suggest(
-    model: Model, asked: Options, cells: Cells, report: ProgressCallback, clock: Clock
+    model: Model,
+    asked: Options,
+    pool: Executor | None,
+    report: ProgressCallback,
+    clock: Clock,
 ) -> Beginning:
     """Candidates from a few tables, each completed anew given the best DAG that was found on it."""
+    cells = make_cells(model.data, model.score)
     n = model.data.n_nodes
     number = None if asked.candidates else min(n - 1, asked.n_candidates or USUAL_CANDIDATES)
     votes, dags, tables = np.zeros((n, n)), [], []
@@ -292,7 +266,7 @@ def _suggest(
             problem = replace(model, scorer=cells.scorer(values)).problem
             pace = Pace(clock, FIRST_EFFORT, FIRST_PILOTS)
             seed = named_seed(asked.known_seed, "first tables", FIRST_ROUNDS * table + turn)
-            found, _ = narrow(problem, number, asked.candidates, seed, pace=pace)
+            found, _ = narrow(problem, number, asked.candidates, seed, pool, pace=pace)
             for _ in range(FIRST_SWEEPS):
                 cells.redraw(values, found.best, rng)
         for child, own in enumerate(found.table.candidates):
@@ -320,14 +294,33 @@ def _fitted(dag: Booleans, model: Model) -> Booleans:
     return out
 
 
-def _open(
-    run: RunDirectory | None, model: Model, asked: Options, begin: Beginning, budget: Budget
-) -> str:
+@contextmanager
+def _team(
+    setup: Setup,
+    asked: Options,
+    directory: RunDirectory | None,
+    pool: Executor | None,
+    budget: Budget,
+) -> Iterator[Team]:
+    """Who completes tables, in the directory of the run if it has one."""
+    with ExitStack() as stack:
+        if directory is None and pool is not None:
+            place = stack.enter_context(TemporaryDirectory(prefix="outpoint-"))
+            directory = RunDirectory(place)
+        name = "" if directory is None else _open(directory, setup, asked, budget)
+        if pool is not None and directory is not None:
+            yield WorkerTeam(setup, pool, directory, name)
+            return
+        is_large = not setup.is_exact or setup.split.largest >= LEAST_FOR_THREADS
+        n_workers = min(setup.n_chains, n_threads()) if is_large else 1
+        yield ThreadTeam(setup, n_workers, directory, name)
+
+
+def _open(run: RunDirectory, setup: Setup, asked: Options, budget: Budget) -> str:
     """Make or find the run in its directory; gives its name for the chains' files."""
-    if run is None:
-        return ""
     if not asked.resume:
         run.discard_checkpoint()
+    model, begin = setup.model, setup.begin
     n = model.data.n_nodes
     facts = {
         "version": __version__,
@@ -352,87 +345,51 @@ def _open(
     return open_run(run, facts, {**stopping, "planned_steps": None}, request, arrays)
 
 
-class _Saver:
-    """Writes the chains to the directory of the run, if there is one, and reads them back."""
-
-    def __init__(
-        self, run: RunDirectory | None, name: str, chains: Sequence[AugmentedChain], clock: Clock
-    ) -> None:
-        self._run, self._name, self._chains, self._clock = run, name, chains, clock
-        self._saved = clock.seconds
-        if run is not None:
-            for index, chain in enumerate(chains):
-                self._load(run, index, chain)
-
-    def _load(self, run: RunDirectory, index: int, chain: AugmentedChain) -> None:
-        path = run.chain(index)
-        if not path.exists():
-            return
-        header, arrays = read_checkpoint(path)
-        if header.get("run") != self._name or header.get("chain") != index:
-            raise CheckpointError(f"{path} belongs to another run: remove it.")
-        try:
-            chain.restore(arrays)
-        except KeyError as error:
-            raise CheckpointError(f"{path} has no {error}.") from None
-        except (ValueError, TypeError, OverflowError) as error:
-            raise CheckpointError(f"{path} does not fit this run ({error}).") from None
-
-    def save(self, least_seconds: float = 0.0) -> None:
-        """Write all chains, if the last time was at least so long ago."""
-        if self._run is None or self._clock.seconds - self._saved < least_seconds:
-            return
-        self._saved = self._clock.seconds
-        with explained(self._run.checkpoint):
-            for index, chain in enumerate(self._chains):
-                header = {"run": self._name, "chain": index}
-                write_checkpoint(self._run.chain(index), header, chain.snapshot())
-
-
 def _drive(
-    chains: Sequence[AugmentedChain],
+    team: Team,
     budget: Budget,
-    has_converged: Callable[[], bool],
+    has_converged: Callable[[Sequence[AugmentedChain]], bool],
     report: ProgressCallback,
     clock: Clock,
-    n_workers: int,
-    saver: _Saver,
     checkpoint_seconds: float,
 ) -> bool:
     """Advance all chains together until they are done; false if somebody has interrupted that."""
-    piece, is_complete = 1, True
+    chains = team.chains
+    piece, saved = 1, clock.seconds
     end_of_warmup = clock.seconds + WARMUP_SHARE * clock.left()
-    with thread_pool(n_workers) as pool:
-        try:
-            while True:
-                behind = [chain.step for chain in chains]
-                done = min(chain.n_steps for chain in chains)
-                if max(behind) == min(behind):
-                    if not done and clock.seconds > end_of_warmup:
-                        for chain in chains:
-                            chain.n_warmup = min(chain.n_warmup, chain.step)
-                    if budget.is_check(done) and has_converged():
-                        break
-                    if budget.most is not None and done >= budget.most:
-                        break
-                    if done and clock.left() <= 0:
-                        break
-                end = max(behind)
-                if end == min(behind):
-                    ends = [budget.next_check(done) if budget.until_converged else inf]
-                    ends.append(inf if budget.most is None else budget.most)
-                    end = int(min(end + piece, chains[0].n_warmup + min(ends)))
-                begun = perf_counter()
-                futures = [pool.submit(chain.advance, end - chain.step) for chain in chains]
-                for future in futures:
-                    future.result()
-                pace = (perf_counter() - begun) / max(1, end - min(behind))
-                piece = max(1, int(PIECE_SECONDS / max(pace, 1e-6)))
-                saver.save(checkpoint_seconds)
-                report(_progress(chains, budget, clock))
-        except KeyboardInterrupt:
-            is_complete = False
-    saver.save()
+    is_complete = True
+    try:
+        while True:
+            steps = [chain.step for chain in chains]
+            done = min(chain.n_steps for chain in chains)
+            if max(steps) == min(steps):
+                if not done and clock.seconds > end_of_warmup:
+                    for chain in chains:
+                        chain.n_warmup = min(chain.n_warmup, chain.step)
+                if budget.is_check(done) and has_converged(chains):
+                    break
+                if budget.most is not None and done >= budget.most:
+                    break
+                if done and clock.left() <= 0:
+                    break
+            end = max(steps)
+            if end == min(steps):
+                ends = [budget.next_check(done) if budget.until_converged else inf]
+                ends.append(inf if budget.most is None else budget.most)
+                end = int(min(end + piece, chains[0].n_warmup + min(ends)))
+            begun = perf_counter()
+            team.advance_to(end)
+            pace = (perf_counter() - begun) / max(1, end - min(steps))
+            piece = max(1, int(team.round_seconds / max(pace, 1e-6)))
+            if clock.seconds - saved >= checkpoint_seconds:
+                team.save()
+                saved = clock.seconds
+            report(_progress(chains, budget, clock))
+    except KeyboardInterrupt:
+        is_complete = False
+    finally:
+        team.stop()
+    team.save()
     return is_complete
 
 

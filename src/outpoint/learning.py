@@ -149,16 +149,11 @@ def _integrate(
 ) -> Posterior:
     """The posterior of a table with holes, which are integrated out."""
     started = perf_counter()
-    drop = f"drop rows with holes with {option('missing', 'drop')}"
     if asked.method not in INTEGRATING:
         raise OptionError(
             f"missing values are integrated out by {option('method', 'auto')}, not by "
-            f"{asked.method}: leave out {named('method')}, or {drop}."
-        )
-    if asked.engine != "threads":
-        raise OptionError(
-            "missing values are integrated out by threads of one machine: leave out "
-            f"{named('engine')}, or {drop}."
+            f"{asked.method}: leave out {named('method')}, or drop rows with holes with "
+            f"{option('missing', 'drop')}."
         )
     model = prepare_completed(dataset, asked)
     split = find_split(model.scorer, model.prior)
@@ -178,7 +173,8 @@ def _integrate(
 
     if saved is not None and saved.posterior is not None:
         raise CheckpointError(nothing_to_resume(saved.run))
-    posterior = augment(model, split, asked, run, info, report, clock)
+    with workers(asked) as pool:
+        posterior = augment(model, split, asked, run, pool, info, report, clock)
     posterior.is_scored = model.is_scored
     if run is not None:
         command = asked.command

@@ -17,6 +17,7 @@ from outpoint.errors import CheckpointError
 from outpoint.graphs import Dag
 from outpoint.options import OPTIONS, Options, Role, names_of
 from outpoint.posterior import Posterior, RunInfo, load
+from outpoint.posterior.augmented import METHODS
 from outpoint.runs import REQUEST, STOPPING, RunDirectory, saved_facts
 from outpoint.runs.directory import nothing_to_resume
 from outpoint.runs.manifest import SAME_SCORE, other_scores, refuse_changes
@@ -45,8 +46,9 @@ class SavedRun:
         own = dict(self.own)
         if not any(asked.is_given(name) for name in STOPS):
             own |= {name: self.stops.get(name) for name in STOPS}
-        method = asked.method if asked.is_given("method") else self.own["method"]
-        refuse_changes(self.run, {"method": self.own["method"]}, {"method": method})
+        method = self.own["method"]
+        if asked.is_given("method") and asked.method not in (method, METHODS.get(method)):
+            refuse_changes(self.run, {"method": method}, {"method": asked.method})
         return replace(asked, **{name: own[name] for name in own if not asked.is_given(name)})
 
     def finished(self, now: RunInfo, log_score: Callable[[Dag], float]) -> Posterior:

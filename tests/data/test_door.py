@@ -263,7 +263,8 @@ class TestMissing:
         assert str(caught.value) == (
             "21 of 60 rows have missing values, too many to leave them out unasked: 'w' (11) and "
             "'z' (10); leave out the columns that cost most rows with drop=[\"w\"], drop the rows "
-            "with missing='drop', or impute the values first."
+            "with missing='drop', or let learn integrate them out, with a score that has a model "
+            "of the data."
         )
         assert load_dataset(table, missing="drop").n_obs == N - n_missing
         assert load_complete(table, drop=["w"]).n_obs == N - n_missing // 2

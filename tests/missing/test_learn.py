@@ -11,6 +11,7 @@ import pytest
 import outpoint as op
 from outpoint.posterior import Posterior, load
 from outpoint.posterior.augmented import AugmentedPosterior
+from outpoint.report.answers import list_effects
 from outpoint.report.holes import describe_missing
 from tests.figures import leave_out_reports
 
@@ -149,6 +150,18 @@ def test_the_report_has_a_section(found: tuple[pd.DataFrame, AugmentedPosterior]
     assert describe_missing(op.learn(table.dropna(), post.info.score)) is None
 
 
+def test_the_report_has_effects(found: tuple[pd.DataFrame, AugmentedPosterior]) -> None:
+    """The largest are listed as in other reports, and agree with those asked for one by one."""
+    post = found[1]
+    listed = list_effects(post)
+    assert listed is not None
+    assert listed.rows
+    assert listed.groups
+    assert not listed.left_out
+    first = listed.rows[0]
+    assert abs(first.mean - post.effect(first.cause, first.effect).mean) < 0.15
+
+
 def test_a_level_that_is_only_declared_can_be_drawn() -> None:
     table = LEVELS.assign(
         third=pd.Categorical(LEVELS["third"].mask(RNG.random(60) < 0.5), list("uvw"))
@@ -220,6 +233,15 @@ class TestContinued:
         assert longer.steps_per_chain == 20
         assert longer.edge_probabilities.equals(whole.edge_probabilities)
 
+    def test_the_method_may_be_said_again(self, tmp_path: Path) -> None:
+        """As it was asked for, not only as what became of it."""
+        options = {"seed": 3, "chains": 2, "warmup": 4, "out": tmp_path / "run"}
+        op.learn(NUMBERS, **options, method="exact", steps=10)
+        longer = op.learn(NUMBERS, **options, method="exact", steps=12, resume=True)
+        assert longer.steps_per_chain == 12
+        with pytest.raises(op.CheckpointError, match='method was "augment" and is "mcmc"'):
+            op.learn(NUMBERS, **options, method="mcmc", resume=True)
+
     def test_another_table_is_refused(self, tmp_path: Path) -> None:
         op.learn(NUMBERS, **SHORT, out=tmp_path / "run")
         with pytest.raises(op.CheckpointError, match="cannot be resumed with other data"):
@@ -268,7 +290,6 @@ class TestElsewhere:
         [
             ({"score": "bic", "missing": "augment"}, "the score bic has no model"),
             ({"method": "partition", "missing": "augment"}, "by method='auto', not by partition"),
-            ({"engine": "dask"}, "by threads of one machine"),
             ({"strict": True}, "drop these rows with missing='drop'"),
             ({"missing": "refuse"}, "drop these rows with missing='drop'"),
         ],

@@ -64,6 +64,14 @@ def test_an_unequal_panel_is_the_table_of_pairs_made_by_hand():
     assert same.log_evidence - found.log_evidence == pytest.approx(own, abs=1e-8)
 
 
+def test_columns_may_name_time_and_subject():
+    frame = op.simulate_series(DYNAMIC, 20, 5).assign(subject="one", more=1.0)
+    named = op.load_series(frame, "time", "subject", columns=["time", "subject", "a", "b"])
+    other = op.load_series(frame, "time", "subject", columns=["a", "b"])
+    assert named.names == other.names == ("a", "b", "a[-1]", "b[-1]")
+    assert np.array_equal(named.values, other.values)
+
+
 def test_without_times_rows_are_in_order_and_dropped_ones_are_gaps():
     frame = op.simulate_series(DYNAMIC, 50, 2).drop(columns="time")
     assert op.load_series(frame, lags=2).notes[-1] == "48 runs of 3 slices"
@@ -186,7 +194,7 @@ def test_categorical_series_and_interventions():
     rng = np.random.default_rng(4)
     values = rng.integers(0, 2, (80, 2))
     values[1:, 1] = np.where(rng.random(79) < 0.9, values[:-1, 0], values[1:, 1])
-    frame = pd.DataFrame(np.array(["no", "yes"])[values], columns=["x", "y"])
+    frame = pd.DataFrame(np.array(["no", "yes"])[values], columns=["a", "b"])
     frame["set"] = np.where(np.arange(80) % 10 == 0, "y", "")
     data = op.load_series(frame, interventions="set")
     assert data.levels == (("no", "yes"),) * 4

@@ -175,7 +175,9 @@ def load_rows(
         Reading.require_known(option, [name], source.names)
     given = reading.given() if entries is None else None
     reading = _with_holes(reading, keeps_holes)
-    reading = replace(reading, drop=(*reading.drop, *apart.values()))
+    own = {*apart.values()}
+    wanted = reading.columns and tuple(name for name in reading.columns if name not in own)
+    reading = replace(reading, columns=wanted, drop=(*reading.drop, *own))
     found, rows = build_rows(source, reading, given, entries)
     made = {name: source.make(source.names.index(name), "categorical") for name in apart.values()}
     for name, one in made.items():

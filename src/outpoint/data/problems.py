@@ -103,7 +103,8 @@ def refuse_sparse(
         f"{incomplete} of {total} rows have missing values, too many to leave them out unasked: "
         f"{counts}; leave out the columns that cost most rows with "
         f"{option('drop', costly or [worst[0].name])}, drop the rows with "
-        f"{option('missing', 'drop')}, or impute the values first."
+        f"{option('missing', 'drop')}, or let learn integrate them out, with a score that has a "
+        "model of the data."
     )
 
 

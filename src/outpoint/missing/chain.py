@@ -10,7 +10,7 @@ Formulas: docs/math.md#missing-values.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -96,7 +96,11 @@ class AugmentedChain:
 
     def advance(self, n_tables: int) -> None:
         """Go on by ``n_tables`` completed tables."""
-        for _ in range(n_tables):
+        self.advance_to(self.step + n_tables)
+
+    def advance_to(self, target: int, is_stopped: Callable[[], bool] = lambda: False) -> None:
+        """Go on until so many tables have been solved, or somebody stops that."""
+        while self.step < target and not is_stopped():
             self._advance()
 
     def _advance(self) -> None:

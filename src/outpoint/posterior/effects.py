@@ -166,6 +166,12 @@ def has_levels(network: NetworkModel) -> bool:
     return not network.coding.is_continuous.all() and not network.given.any()
 
 
+def network_behind(posterior: Posterior) -> NetworkModel | None:
+    """The model of the parameters behind effects, one of several where data were completed."""
+    found = posterior._components()
+    return None if found is None else found[0][0]
+
+
 def standardized_means(effects: CausalEffects, table: pd.DataFrame, posterior: Posterior) -> Floats:
     """The mean effects of a table in standard deviations, whatever their units.
 
@@ -174,9 +180,9 @@ def standardized_means(effects: CausalEffects, table: pd.DataFrame, posterior: P
     means: Floats = table["mean"].to_numpy()
     if effects.units == "sd":
         return means
-    found, model = posterior._components(), posterior.model
-    if found is not None:
-        deviations = found[0][0].coding.deviations
+    network, model = network_behind(posterior), posterior.model
+    if network is not None:
+        deviations = network.coding.deviations
     else:
         assert model is not None
         deviations = model.scales

@@ -9,7 +9,7 @@ import numpy as np
 
 from outpoint.graphs import Dag
 from outpoint.posterior import Posterior
-from outpoint.posterior.effects import EFFECT_DRAWS, standardized_means
+from outpoint.posterior.effects import EFFECT_DRAWS, network_behind, standardized_means
 from outpoint.report.by_structure import PairGroups, group_by_parents
 from outpoint.report.layout import LONGEST_NAME, clip_label
 
@@ -124,7 +124,7 @@ def _written(edges: list[tuple[str, str]]) -> str:
 
 def list_effects(posterior: Posterior) -> EffectTable | None:
     """The largest effects in standard deviations; None if the score has no model of the data."""
-    model, network = posterior.model, posterior.network_model
+    model, network = posterior.model, network_behind(posterior)
     if network is None and (model is None or len(model.with_units) < 2):
         return None
     if network is not None and network.given.any() and not network.coding.is_continuous.all():

@@ -7,6 +7,7 @@ the lengths of the pieces, the same seed gives the same draws.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from concurrent.futures import CancelledError, Executor, Future
 from concurrent.futures import wait as wait_for
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -175,15 +176,7 @@ class WorkerTeam:
             )
             for index in range(self._settings.n_chains)
         ]
-        try:
-            self._statuses = [future.result() for future in self._futures]
-        except (OutpointError, CancelledError):  # cancelled by an executor that has been left alone
-            raise
-        except Exception as error:
-            raise CheckpointError(
-                f"the workers have failed ({type(error).__name__}: {error}); the last good state "
-                f"is kept: continue with {option('resume', True)}."
-            ) from None
+        self._statuses = await_workers(self._futures)
 
     @property
     def statuses(self) -> list[ChainStatus]:
@@ -199,12 +192,7 @@ class WorkerTeam:
 
     def stop(self) -> None:
         """Let every task finish its piece and save it; what does not answer is given up."""
-        if not all(future.done() for future in self._futures):
-            with suppress(OSError):
-                self._directory.stop.touch()
-            wait_for(self._futures, timeout=ENDING)
-        for future in self._futures:
-            future.cancel()
+        end_workers(self._futures, self._directory)
 
     def records(self) -> list[ChainRecord]:
         """What the chains have recorded."""
@@ -212,6 +200,29 @@ class WorkerTeam:
 
     def _load(self, index: int) -> tuple[ChainRunner, float]:
         return _load_runner(self._directory, self._table, self._settings, index, self._run)
+
+
+def await_workers(futures: Sequence[Future[Any]]) -> list[Any]:
+    """What the tasks return; says in a sentence that they have failed."""
+    try:
+        return [future.result() for future in futures]
+    except (OutpointError, CancelledError):  # cancelled by an executor that has been left alone
+        raise
+    except Exception as error:
+        raise CheckpointError(
+            f"the workers have failed ({type(error).__name__}: {error}); the last good state "
+            f"is kept: continue with {option('resume', True)}."
+        ) from None
+
+
+def end_workers(futures: Sequence[Future[Any]], directory: RunDirectory) -> None:
+    """Let every task finish its piece and save it; what does not answer is given up."""
+    if not all(future.done() for future in futures):
+        with suppress(OSError):
+            directory.stop.touch()
+        wait_for(futures, timeout=ENDING)
+    for future in futures:
+        future.cancel()
 
 
 def advance_saved_chain(
