@@ -61,6 +61,22 @@ def test_all_with_functions(record_property: Record) -> None:
     check(other_calls(), HOSTILE, record_property)
 
 
+def test_methods_check_what_those_check_that_they_stand_for() -> None:
+    """A method of a kind of posterior that replaces a checked one is checked as well."""
+    kinds, waiting = [], [op.Posterior]
+    while waiting:
+        kinds.append(waiting.pop())
+        waiting += kinds[-1].__subclasses__()
+    replaced = [
+        (kind.__name__, name, hasattr(own, "__wrapped__"))
+        for kind in kinds
+        for name, own in vars(kind).items()
+        if any(hasattr(vars(base).get(name), "__wrapped__") for base in kind.__mro__[1:])
+    ]
+    assert len(replaced) > 4
+    assert [one for one in replaced if not one[-1]] == []
+
+
 def test_the_calls_are_good_without_the_hostile_value() -> None:
     """Otherwise all would be refused for another reason."""
     tried = {call.name: call for call in other_calls()}

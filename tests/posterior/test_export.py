@@ -87,6 +87,9 @@ def test_refused(
         (b"a,b\n1,2\n", "not a table of edges"),
         (b"\xff\xfe", "not a text file in UTF-8"),
         (b"parent,child,p\na,b,x\n", "not a table of edges"),
+        (b"parent,child,p,p\na,b,1,1\n", "not a table of edges"),
+        (b"parent,child" + b",p" * 10**6, "not a table of edges"),
+        (b",".join(b"%d" % i for i in range(10**5)), "not a table of edges"),
     ],
 )
 def test_other_files_are_no_edges(content: bytes, message: str, tmp_path: Path) -> None:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arguments import takes
 from outpoint.arrays import Floats
 from outpoint.data import Dataset
 from outpoint.errors import OptionError
 from outpoint.graphs import Dag
+from outpoint.graphs.values import DAG
 from outpoint.kinds import in_brief, is_whole
 from outpoint.mcmc.trace import spread_edges
 from outpoint.missing import make_cells
@@ -216,6 +218,7 @@ class AugmentedPosterior(SampledPosterior):
             found.append((self._model_of(self.holes.complete(chain, place)), graphs))
         return found
 
+    @takes(dag=DAG)
     def parameters(self, dag: Dag | None = None) -> dict[str, pd.DataFrame]:
         """What the data say about the parameters of a DAG, the most probable one by default.
 

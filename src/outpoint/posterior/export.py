@@ -12,9 +12,7 @@ import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal
 
 from outpoint.arguments import PATH, takes
 from outpoint.errors import DataError, OptionError, require
@@ -37,6 +35,9 @@ if TYPE_CHECKING:
 GRAPHS = ("map", "median", "consensus")
 MOST_BYTES = 500_000_000
 """Largest table of edges that is read, that of some thousand variables."""
+
+MOST_COLUMNS = 100
+"""Columns of such a table, which has about ten."""
 
 CONTENTS = (*GRAPHS, "probabilities", "edges")
 
@@ -102,12 +103,14 @@ def read_edges(path: str | Path) -> pd.DataFrame:
     try:
         with understood(place, DataError):
             header, *rows = csv.reader(io.StringIO(text, newline=""))
+            require(len(set(header)) == len(header) <= MOST_COLUMNS, "these are other columns")
             require(all(len(row) == len(header) for row in rows), "rows are of unequal length")
-            table = pd.DataFrame(rows, columns=header)
-            numbers = table.columns.difference(["parent", "child", "status"])
-            table[numbers] = table[numbers].replace("", np.nan).astype(float)
-            for column in ("parent", "child"):
-                table[column] = table[column].map(restore_cell)
-            return table
+            cells = zip(*rows, strict=True) if rows else [()] * len(header)
+            columns: dict[str, list[Any]] = dict(zip(header, map(list, cells), strict=True))
+            for name in ("parent", "child"):
+                columns[name] = [restore_cell(cell) for cell in columns[name]]
+            for name in columns.keys() - {"parent", "child", "status"}:
+                columns[name] = [float(cell or "nan") for cell in columns[name]]
+            return pd.DataFrame(columns)
     except (ValueError, KeyError, csv.Error):
         raise DataError(f"{path} is not a table of edges that outpoint has written.") from None
