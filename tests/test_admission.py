@@ -8,7 +8,7 @@ import pytest
 
 import outpoint as op
 from outpoint.posterior import SampledPosterior
-from outpoint.posterior.sampled import MISSING_SHARE
+from outpoint.posterior.sampled import MISSING_CHANGE
 from outpoint.tables import build
 
 N = 9
@@ -63,7 +63,7 @@ def test_a_node_gets_as_many_candidates_as_it_uses() -> None:
     assert numbers["y"] >= 6, "three variables and their doubles"
     assert min(numbers.values()) < 6
     assert error < 0.05
-    assert posterior.missing_mass.max() < MISSING_SHARE
+    assert posterior.missing_change.max() < MISSING_CHANGE
 
 
 @pytest.mark.usefixtures("few_sets")

@@ -8,7 +8,7 @@ and are then put to the test: short pilot chains show which edges from outside a
 around their draws which would be if the table had larger sets with two members outside (see
 :mod:`outpoint.tables.missing`). These become candidates, too: a node of which larger sets would be
 missing gets as many as it uses, if there is room. There is another pilot where much was used from
-outside. Then the choice is frozen.
+outside; what the last one has used becomes candidates, too. Then the choice is frozen.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -78,9 +78,9 @@ WORTH_A_PILOT = 0.25
 used are used by one pilot and not by the next, so that a smaller number would ask for more of them
 without end; they are sampled from outside as well."""
 
-WORTH_A_LOOK = 0.05
-"""Mass of sets that the table lacks from which on there is another pilot, as long as each of them
-leaves clearly less."""
+WORTH_A_LOOK = 0.02
+"""Change of an edge by sets that the table lacks from which on there is another pilot, as long as
+each of them leaves clearly less."""
 
 WORTH_WIDENING = 0.002
 """Mass of sets that the table lacks from which on a node gets more candidates."""
@@ -178,47 +178,67 @@ def narrow(
     near = np.mean([dag | dag.T for dag in searched + quick], axis=0)
     table = stage.assemble(stage.choose(near) if lists is None else lists)
     dags = searched[:1] + quick
-    use = np.zeros_like(near)
+    table, hottest = _try_candidates(
+        stage, table, dags, near, problem, seed, pace, report, may_widen=not is_fixed
+    )
+    best = table.fitted(dags[0])
+    found = Narrowed(
+        table=table,
+        best=best,
+        hottest=hottest,
+        lacking=stage.lacking(table),
+        starts=_codes(table, dags),
+        effort=pace.effort,
+    )
+    return found, families
+
+
+def _try_candidates(
+    stage: "_Stage",
+    table: ScoreTable,
+    dags: list[Adjacency],
+    near: NDArray[np.float64],
+    problem: Problem,
+    seed: int,
+    pace: Pace,
+    report: ProgressCallback,
+    *,
+    may_widen: bool,
+) -> tuple[ScoreTable, float]:
+    """The table over what pilots use, each on that of the one before; and how hot ladders end.
+
+    ``near`` is how often nodes are neighbours in the DAGs of the searches.
+    """
     pace.plan_pilots(
         PILOT_WARMUP + PILOT_STEPS,
         lambda: _try_pilot(table, dags, problem, named_seed(seed, "trial")),
     )
-    begun = pace.seconds
-    lacked = 1.0
+    use = np.zeros_like(near)
+    begun, lacked = pace.seconds, 1.0
     for round_number in range(MOST_ROUNDS):
         report(Progress("trying candidate parents", round_number / MOST_ROUNDS))
-        pilot = _run_pilot(
-            table, dags, problem, named_seed(seed, "pilot", round_number), min(1.0, pace.pilots)
-        )
+        of_pilot = named_seed(seed, "pilot", round_number)
+        pilot = _run_pilot(table, dags, problem, of_pilot, min(1.0, pace.pilots))
         missing = stage.lacking(table)(pilot.codes)
-        outside = np.maximum(pilot.outside, missing.edges)
-        lacks = missing.mass.max()
-        goes_on = outside.max() >= WORTH_A_PILOT or WORTH_A_LOOK <= lacks <= FALLING * lacked
-        is_first = round_number == 0 and outside.max() >= WORTH_IT
-        if not (goes_on or is_first) or round_number == MOST_ROUNDS - 1:
+        most_used = np.maximum(pilot.outside, missing.edges).max()
+        if most_used < WORTH_IT:
             break
-        lacked = lacks
-        if not pace.allows_pilot(round_number + 1, pace.seconds - begun):
-            break
-        begun = pace.seconds
         use = np.maximum(use, np.maximum(pilot.edges, missing.edges))
-        if not is_fixed:
+        if may_widen:
             stage.widen(use, missing.mass)
         kept = np.maximum(
             near, STAYING * spread_edges(np.ones(table.candidates.shape), table.candidates)
         )
         turned = np.where(TURNED * use.T >= WORTH_IT, 1.0 + TURNED * use.T, kept)
         table = stage.assemble(stage.choose(np.where(use >= WORTH_IT, 2.0 + use, turned)))
-    best = table.fitted(dags[0])
-    found = Narrowed(
-        table=table,
-        best=best,
-        hottest=pilot.hottest,
-        lacking=stage.lacking(table),
-        starts=_codes(table, dags),
-        effort=pace.effort,
-    )
-    return found, families
+        lacks = missing.changes(pilot.edges).max()
+        goes_on = most_used >= WORTH_A_PILOT or WORTH_A_LOOK <= lacks <= FALLING * lacked
+        if not (round_number == 0 or goes_on) or not pace.allows_pilot(
+            round_number + 1, pace.seconds - begun
+        ):
+            break
+        begun, lacked = pace.seconds, lacks
+    return table, pilot.hottest
 
 
 def _chosen_before(

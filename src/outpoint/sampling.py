@@ -289,7 +289,7 @@ def sample_posterior(
         kept,
         model=model,
         lost_mass=table.lost_mass,
-        missing_mass=missing.mass,
+        missing=missing,
         is_complete=is_complete,
     )
 

@@ -13,6 +13,7 @@ from outpoint.posterior import SampledPosterior
 from outpoint.posterior.assessment import WORTH_A_LOOK
 from outpoint.posterior.files import summarize
 from outpoint.runs import ChainRecord
+from outpoint.tables.missing import Missing
 from outpoint.tables.parent_sets import ParentSets
 from tests.cli.conftest import check_schema
 
@@ -33,7 +34,7 @@ OUT_C, OUT_D = (0, 1, ~2, 0), (0, 1, 1, ~0)
 def from_codes(
     *chains: Any,
     lost_mass: float = 0.0,
-    missing_mass: Any = (0.0, 0.0, 0.0, 0.0),
+    missing: Missing | None = None,
     n_batches: int = 32,
     max_parents: int = 3,
 ) -> SampledPosterior:
@@ -41,8 +42,24 @@ def from_codes(
     whole = op.learn(NOTHING, SCORE, "mcmc", steps=10, chains=1, seed=1)
     info = replace(whole.info, max_parents=max_parents)
     records = [record_of(np.array(codes, dtype=np.int32), n_batches) for codes in chains]
-    missing = np.array(missing_mass, dtype=np.float64)
-    return SampledPosterior(info, NAMES, SETS, records, lost_mass=lost_mass, missing_mass=missing)
+    missing = missing or Missing.none(4)
+    return SampledPosterior(info, NAMES, SETS, records, lost_mass=lost_mass, missing=missing)
+
+
+def lacking(mass: dict[str, float], edges: dict[tuple[str, str], float] | None = None) -> Missing:
+    """What a table lacks: shares of nodes, all of them with as likely parents as the draws have.
+
+    Those of ``edges`` have the edge in this part of the posterior.
+    """
+    found = Missing.none(4)
+    chains = shuffled(1, 32, 32, 64), shuffled(2, 32, 32, 64)
+    usual = from_codes(*chains).edge_probabilities.to_numpy()
+    for name, share in mass.items():
+        found.mass[NAMES.index(name)] = share
+        found.edges[:, NAMES.index(name)] = share * usual[:, NAMES.index(name)]
+    for (parent, child), share in (edges or {}).items():
+        found.edges[NAMES.index(parent), NAMES.index(child)] = share
+    return found
 
 
 def record_of(codes: np.ndarray, n_batches: int) -> ChainRecord:
@@ -138,33 +155,51 @@ def test_shares() -> None:
         "largest_outside_share": 0.5,
         "lost_mass": 2e-4,
         "missing_mass": dict.fromkeys(NAMES, 0.0),
+        "missing_change": dict.fromkeys(NAMES, 0.0),
     }
     assert posterior.verdict.endswith(
         " No edge is excluded: parent sets outside the 1 candidates of each node are sampled, too; "
         "of all others those pruned have at most 0.0002 of the posterior, and those that were "
-        "never admitted, by an estimate from the draws, at most 0 for any variable."
+        "never admitted, by an estimate from the draws, at most 0 for any variable; they would "
+        "change no edge by more than 0."
     )
 
 
 def test_sets_that_were_never_admitted_are_told() -> None:
     """Where they matter the run has not converged, and more candidates are not just faster."""
     chains = shuffled(1, 32, 32, 64), shuffled(2, 32, 32, 64)
-    agreeing = from_codes(*chains, missing_mass=[0.0, 0.0, 0.02, 0.003])
+    agreeing = from_codes(*chains, missing=lacking({"c": 0.02, "d": 0.003}))
     assert agreeing.converged == from_codes(*chains).converged
     assert "by an estimate from the draws, at most 0.02 for any variable" in agreeing.verdict
-    lacking = from_codes(*chains, missing_mass=[0.0, 0.04, 0.3, 0.0])
-    assert not lacking.converged
-    assert "not converged" in lacking.verdict
+    many = from_codes(*chains, missing=lacking({"b": 0.04, "c": 0.3}, {("c", "b"): 0.04}))
+    assert not many.converged
+    assert "not converged" in many.verdict
     assert (
         "parent sets that were never admitted have a part of the posterior that matters, of "
         "c (about 30%), b (about 4%): more candidates (n_candidates) would change the answer."
-    ) in lacking.verdict
-    assert lacking.missing_mass.to_dict() == {"a": 0.0, "b": 0.04, "c": 0.3, "d": 0.0}
+    ) in many.verdict
+    assert many.missing_mass.to_dict() == {"a": 0.0, "b": 0.04, "c": 0.3, "d": 0.0}
+
+
+def test_missing_sets_matter_by_what_they_would_change() -> None:
+    """A tenth that is spread over all edges as the draws are does not; a thirtieth in one does."""
+    chains = shuffled(1, 32, 32, 64), shuffled(2, 32, 32, 64)
+    spread = from_codes(*chains, missing=lacking({"c": 0.1}))
+    assert spread.missing_change.max() < 1e-12
+    assert "have a part of the posterior that matters" not in spread.verdict
+    assert "at most 0.1 for any variable" in spread.verdict
+    single = from_codes(*chains, missing=lacking({"c": 0.03}, {("b", "c"): 0.03}))
+    usual = spread.edge_probabilities.loc["b", "c"]
+    assert single.missing_change["c"] == pytest.approx(0.03 - 0.03 * usual)
+    assert "matters, of c (about 3%)" in single.verdict
+    most = from_codes(*chains, missing=lacking({"c": 0.21}))
+    assert "matters, of c (about 21%)" in most.verdict
 
 
 def test_more_candidates_are_not_called_faster_where_they_change_the_answer() -> None:
     chains = [OUT_C, OUT_C, AB, OUT_C] * 8, [OUT_C, OUT_C, OUT_D, OUT_D] * 8
-    assert "would be faster" not in from_codes(*chains, missing_mass=[0, 0, 0.2, 0]).verdict
+    posterior = from_codes(*chains, missing=lacking({"c": 0.3}))
+    assert "would be faster" not in posterior.verdict
 
 
 def test_poor_candidates_are_named() -> None:

@@ -448,6 +448,8 @@ def test_where_nobody_knows_what_was_never_admitted(tmp_path: Path) -> None:
         posterior.save(tmp_path / "new.npz")
         without = Loose.of((tmp_path / "new.npz").read_bytes())
         del without.arrays["missing_mass"]
+        assert "not a complete" in refusal(without.sealed(), tmp_path)
+        del without.arrays["missing_edges"]
         loaded = loaded_from(without, tmp_path)
         assert loaded.edge_probabilities.equals(posterior.edge_probabilities)
         if kind == "mcmc":
@@ -459,6 +461,7 @@ def test_where_nobody_knows_what_was_never_admitted(tmp_path: Path) -> None:
             assert "those that were never admitted nothing is known" in loaded.verdict
             assert loaded.on_candidates is not None
             assert loaded.on_candidates["missing_mass"] is None
+            assert loaded.missing_change is None
 
 
 def refusal_or_none(content: bytes, place: Path) -> str | None:

@@ -117,6 +117,21 @@ def test_the_mass_of_what_is_missing() -> None:
         np.testing.assert_allclose(edges[:, child], truth(child)[1], atol=0.04)
 
 
+def test_what_they_would_change() -> None:
+    """The change of edges when the sets that one node lacks are added to the table's."""
+    weights, admitted = listed()
+    weights = weights * admitted.all(axis=1)
+    before = np.einsum("d,duv->uv", weights / weights.sum(), all_dags(N))
+    for child in range(N):
+        share, edges = truth(child)
+        missing = Missing.none(N)
+        missing.mass[child], missing.edges[:, child] = share, edges
+        within = edges + (1.0 - share) * before[:, child]
+        expected = np.abs(within - before[:, child]).max()
+        assert expected > 0.005, "there is something to see"
+        assert missing.changes(before)[child] == pytest.approx(expected)
+
+
 def test_a_wrong_ratio_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sets that are reached by an exchange, too, would be counted several times."""
     right = _Surroundings._weigh_neighbours

@@ -19,6 +19,7 @@ from outpoint.posterior.partly import ExactParts, PartlyExactPosterior
 from outpoint.posterior.sampled import SampledPosterior
 from outpoint.runs import ChainRecord
 from outpoint.streams import named_seed
+from outpoint.tables.missing import Missing
 from outpoint.tables.parent_sets import ParentSets
 
 SMALLEST_KEPT = 1e-9
@@ -47,7 +48,7 @@ def assemble(
         model=model,
         is_complete=sampled.is_complete,
         lost_mass=sampled.lost_mass,
-        missing_mass=None if missing is None else _spread_rows(missing[:, None], nodes, n)[:, 0],
+        missing=None if missing is None else _spread_missing(missing, nodes, n),
     )
     none: Members = np.zeros((0, 1), dtype=np.int16)
     known = [
@@ -182,6 +183,14 @@ class SetList:
     def members(self) -> NDArray[np.int16]:
         """All sets so far, padded with -1."""
         return np.concatenate(self._members)
+
+
+def _spread_missing(missing: Missing, nodes: Integers, n: int) -> Missing:
+    """What tables of some nodes lack; those of all others lack nothing."""
+    out = Missing.none(n)
+    out.mass[nodes] = missing.mass
+    out.edges[np.ix_(nodes, nodes)] = missing.edges
+    return out
 
 
 def _spread_rows(values: NDArray[Any], nodes: Integers, n: int) -> NDArray[Any]:

@@ -69,7 +69,7 @@ class PartlyExactPosterior(SampledPosterior):
             model=sampled.model,
             is_complete=sampled.is_complete,
             lost_mass=sampled.lost_mass,
-            missing_mass=sampled._missing,
+            missing=sampled._missing,
         )
         self.exact = exact
         self.part_log_score = part_log_score
@@ -117,6 +117,12 @@ class PartlyExactPosterior(SampledPosterior):
         """As of every sampled posterior, of the sampled nodes."""
         missing = super().missing_mass
         return None if missing is None else missing[~self.exact.nodes]
+
+    @property
+    def missing_change(self) -> pd.Series | None:
+        """As of every sampled posterior, of the sampled nodes."""
+        changes = super().missing_change
+        return None if changes is None else changes[~self.exact.nodes]
 
     @property
     def _candidate_numbers(self) -> NDArray[np.int64]:

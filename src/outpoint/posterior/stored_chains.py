@@ -25,6 +25,7 @@ from outpoint.posterior.stored_solutions import CANDIDATES, SET_FIELDS, Parts, r
 from outpoint.runs import ChainRecord
 from outpoint.scores import score_from_text
 from outpoint.store import Content, Field, code, count, probability, real
+from outpoint.tables.missing import Missing
 from outpoint.tables.parent_sets import ParentSets
 
 RECORD_FIELDS = {
@@ -63,8 +64,11 @@ OUTSIDE_FIELDS = {
     "outside_pairs": code("outside_edge", "end"),
     "outside_members": Field(("outside_set", "member"), "i2"),
 }
-MISSING_MASS = {"missing_mass": probability("node")}
-"""What files have if it is known."""
+MISSING_FIELDS = {
+    "missing_mass": probability("node"),
+    "missing_edges": probability("parent", "child"),
+}
+"""What files have if it is known what was never admitted."""
 
 HOLES_FIELDS = {
     "holes_values": real("row", "node")._replace(finite=False),
@@ -121,7 +125,7 @@ def sampled_parts(posterior: SampledPosterior) -> Parts:
     arrays["outside_pairs"] = pairs.astype(np.int32)
     arrays["outside_members"] = sets.members
     if posterior._missing is not None:
-        arrays["missing_mass"] = posterior._missing
+        arrays |= dict(zip(MISSING_FIELDS, posterior._missing, strict=True))
     header = {
         "posterior": "sampled",
         "moves": records[0].moves,
@@ -189,11 +193,13 @@ def read_sampled(
     moves = checks.checked_moves(content.header.get("moves"))
     content.sizes["move"] = len(moves)
     fields = {**RECORD_FIELDS, **CANDIDATES, **OUTSIDE_FIELDS}
-    if "missing_mass" in content:
-        fields |= MISSING_MASS
+    is_known = any(name in content for name in MISSING_FIELDS)
+    if is_known:
+        fields |= MISSING_FIELDS
     arrays = content.read(fields, made=MADE)
     sets = ParentSets(arrays.pop("candidates"), arrays.pop("outside_members"))
-    pairs, missing_mass = arrays.pop("outside_pairs"), arrays.pop("missing_mass", None)
+    pairs = arrays.pop("outside_pairs")
+    missing = Missing(*[arrays.pop(name) for name in MISSING_FIELDS]) if is_known else None
     checks.check_parent_sets(sets, fewest_candidates)
     _check_records(arrays, pairs, sets, content.sizes)
     for name in ("outside_batches", "outside_edges"):
@@ -214,7 +220,7 @@ def read_sampled(
         records,
         is_complete=bool(content.number("is_complete", 0, 1)),
         lost_mass=content.number("lost_mass", 0),
-        missing_mass=missing_mass,
+        missing=missing,
     )
 
 

@@ -51,6 +51,19 @@ class Missing(NamedTuple):
     mass: Floats
     edges: Floats
 
+    @classmethod
+    def none(cls, n_nodes: int) -> "Missing":
+        """Of a table that has all sets."""
+        return cls(np.zeros(n_nodes), np.zeros((n_nodes, n_nodes)))
+
+    def changes(self, edges: Floats) -> Floats:
+        """By how much the edge into each node that would change most would change with them.
+
+        ``edges`` are the probabilities [parent, child] without them.
+        """
+        found: Floats = np.abs(self.edges - self.mass * edges).max(axis=0)
+        return found
+
 
 def estimate_missing(
     table: ScoreTable,
@@ -61,7 +74,7 @@ def estimate_missing(
 ) -> Missing:
     """The mass of sets next to the table, from draws (draw, node) of a chain that runs on it."""
     n = table.n_nodes
-    found = Missing(np.zeros(n), np.zeros((n, n)))
+    found = Missing.none(n)
     if scored_parents >= table.max_parents:
         return found
     most = max(2, min(MOST_LOOKS, ALL_LOOKS // n))
