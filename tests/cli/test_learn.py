@@ -3,6 +3,8 @@
 import csv
 import gzip
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import outpoint as op
 from outpoint.naming import flag
 from outpoint.options import options_of
 from outpoint.posterior.certainty import judge_certainty
+from outpoint.processors import n_threads
 from tests.cli.conftest import KNOWN, NUMBERS, Run, listing, strict_json, table, without_colours
 from tests.grids import first
 
@@ -165,6 +168,29 @@ def test_every_separator_gives_the_same(
     other = learn_json(run, f"other.{suffix}", *options)
     for key in ("log_evidence", "map_log_score", "data_sha256", "n_observations"):
         assert other[key] == comma[key]
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "threads"),
+    [
+        ([], "exact, bge", None),
+        (["--score", "bic", "--threads", "1"], "exact, bic", 1),
+        (["--method", "order", "--steps", "200"], "order, bge", None),
+    ],
+)
+def test_what_is_compiled_beforehand(
+    run: Run, monkeypatch: pytest.MonkeyPatch, options: list[str], kind: str, threads: int | None
+) -> None:
+    usual, asked = n_threads(), []
+
+    @contextmanager
+    def helpers(run: str) -> Iterator[None]:
+        asked.append((run, n_threads()))
+        yield
+
+    monkeypatch.setattr("outpoint.ahead.helpers", helpers)
+    run("learn", "data.csv", *options)
+    assert asked == [(kind, usual if threads is None else threads)]
 
 
 def test_default_directory_is_numbered(run: Run) -> None:

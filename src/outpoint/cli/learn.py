@@ -19,6 +19,7 @@ from outpoint.naming import flag, option
 from outpoint.options import LEARN, OPTIONS, options_of
 
 if TYPE_CHECKING:
+    from outpoint.data import Dataset
     from outpoint.posterior import Posterior
     from outpoint.showing import RunProgress
 
@@ -40,11 +41,13 @@ def learn(
 
     Example: outpoint learn boston --max-parents 3 --out boston-run
     """
+    from outpoint.ahead import helpers
     from outpoint.augmentation import INTEGRATING
     from outpoint.cli.summary import print_summary
     from outpoint.cli.terminal import print_json
     from outpoint.learning import learn as learn_posterior
     from outpoint.posterior import summarize
+    from outpoint.processors import limited_threads
 
     options.check_text(data)
     method = given.get("method", "auto")
@@ -54,7 +57,11 @@ def learn(
     directory = arguments.setdefault("out", _default_directory(data, resume))
     before = _content(directory) if resume else None
     takes_long = dataset.n_nodes > 16 or method not in ("auto", "exact")
-    with _running(directory, shown=not quiet and takes_long, quiet=quiet) as progress:
+    with (
+        limited_threads(given.get("threads")),
+        helpers(_kind_of_run(method, arguments["score"].name, dataset)),
+        _running(directory, shown=not quiet and takes_long, quiet=quiet) as progress,
+    ):
         posterior = learn_posterior(
             dataset, **arguments, command=None if resume else _again, progress=progress
         )
@@ -87,6 +94,15 @@ def _running(directory: Path, *, shown: bool, quiet: bool) -> Iterator["RunProgr
     ):
         warnings.simplefilter("ignore", IgnoredOptionWarning)  # told by the names used here
         yield progress
+
+
+def _kind_of_run(method: str, score: str, dataset: "Dataset") -> str:
+    """What kind of run this will most likely be, for those who compile its kernels beforehand."""
+    from outpoint.ahead import kind_of_run
+
+    if method == "auto":
+        method = "exact" if dataset.n_nodes <= 21 else "mcmc"
+    return kind_of_run(method, score, dataset.n_nodes)
 
 
 def _content(directory: Path) -> bytes | None:
