@@ -78,7 +78,9 @@ def test_every_command_reads_a_series(run, tmp_path):
     assert run("learn", str(path), *options, "--seed", "1", "-o", str(out)).code == 0
     best = run("map", str(path), *options, "--out", str(dag))
     assert "b[-1] -> b" in best.out
-    assert "that data can tell or that is known (->)" in " ".join(best.out.split())
+    shown = " ".join(best.out.split())
+    assert "Best DAG log score" in shown
+    assert "that data can tell or that is known (->)" in shown
     scored = run("score", str(path), str(dag), *options, "-q")
     assert abs(float(scored.out) - op.load(out).map_log_score) < 1e-6
     for words in (

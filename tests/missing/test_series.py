@@ -23,7 +23,7 @@ from outpoint.missing.unknowns import find_unknowns
 from outpoint.model import prepare
 from outpoint.options import LEARN, Options
 from outpoint.processors import limited_threads
-from outpoint.scores import BDeu, BGe
+from outpoint.scores import BDeu, BGe, note_holes
 from tests.reference import bdeu_family_score, bge_family_score, log_sum_exp
 
 TOLERANCE = 0.04
@@ -251,3 +251,13 @@ def test_numbers_integrated() -> None:
     np.testing.assert_allclose(later, [table["y[-1]"].iloc[4] for table in tables], rtol=1e-12)
     for found, gold in zip((first, later), gold_means, strict=True):
         assert abs(found.mean() - gold) < 5 * found.std() / np.sqrt(len(tables) / 2)
+
+
+def test_a_column_that_is_mostly_empty_is_named_once() -> None:
+    """By the name that it is read by, which its lagged copies do not have."""
+    frame = pd.DataFrame(np.random.default_rng(1).normal(size=(60, 2)), columns=["x", "y"])
+    frame.loc[frame.index % 4 > 0, "y"] = np.nan
+    notes = note_holes(op.load_series(frame))
+    assert len(notes) == 2
+    assert notes[1].startswith("'y' lacks 76% of its values")
+    assert notes[1].endswith('leave it out with drop=["y"]')

@@ -101,14 +101,13 @@ def _print_result(result: "MapResult", data: "Dataset", chosen: object, out: Pat
     how = f"{result.method} over {result.space}s" if result.space else result.method
     compelled = set(result.cpdag.directed)
     directed = compelled | _known_directions(result)
+    who_can_tell = "data can tell" + (" or that is known" if directed != compelled else "")
     print_data(console, data, chosen)
     lines = {
         "Model": describe_model(result.info, data.n_nodes),
         "Method": f"{how}, {result.seconds:.2f} s",
         "Best DAG": f"log score {result.log_score:.4f}, {count_of(result.dag.n_edges, 'edge')}, "
-        f"{len(directed)} of them with a direction that data can tell (->)"
-        if directed == compelled
-        else f"{len(directed)} of them with a direction that data can tell or that is known (->)",
+        f"{len(directed)} of them with a direction that {who_can_tell} (->)",
     }
     for label, line in lines.items():
         print_line(console, label, line)

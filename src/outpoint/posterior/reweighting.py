@@ -25,16 +25,20 @@ from outpoint.errors import OptionError
 from outpoint.graphs import Dag, count_members
 from outpoint.graphs.blocks import add_ancestors, add_matrices
 from outpoint.graphs.extensions import log_linear_extensions
+from outpoint.posterior.augmented import AugmentedPosterior
 from outpoint.posterior.convergence import RUN_LONGER
 from outpoint.posterior.diagnostics import Limits, with_rare_events
 from outpoint.posterior.draws import WeightedGraphs, name_draws
 from outpoint.posterior.estimates import edge_errors, effective_draws
 from outpoint.posterior.posterior import Posterior
 from outpoint.posterior.sampled import SampledPosterior
+from outpoint.posterior.what_if import spread_by_weight
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+    from outpoint.posterior.what_if import Component
 
 By = Callable[[Dag], float] | Literal["linear_extensions", "equivalence_classes"]
 
@@ -195,10 +199,24 @@ class WeightedPosterior(Posterior):
             log_score += self._log_weight(best)
         scores = self._weighted.log_scores
         top = int(np.argmax(scores))
+        if isinstance(self.base, AugmentedPosterior):  # a DAG has another score for every table
+            return self._heaviest
         if scores[top] <= log_score:
             return best, log_score
-        matrix = self._weighted.adjacencies(np.array([top]))[0]
-        return Dag.from_adjacency(matrix, self.names), float(scores[top])
+        return self._dag(top), float(scores[top])
+
+    @property
+    def _heaviest(self) -> tuple[Dag, float]:
+        """The DAG with most of the weight, and the mean of its log scores."""
+        graphs = self._weighted
+        top = int(np.argmax(graphs.weights))
+        dag = self._dag(top)
+        scores = graphs.draws.log_scores[graphs.which == top]
+        return dag, float(scores.mean()) + self._log_weight(dag)
+
+    def _dag(self, number: int) -> Dag:
+        matrix = self._weighted.adjacencies(np.array([number]))[0]
+        return Dag.from_adjacency(matrix, self.names)
 
     @takes(child=NODE, at_least=SHARE)
     def parent_set_probabilities(
@@ -218,6 +236,10 @@ class WeightedPosterior(Posterior):
             for key, total in ranked
             if total >= at_least
         ]
+
+    def parameters(self, dag: Dag | None = None) -> dict[str, pd.DataFrame]:
+        """Those of the base: given a DAG, weights of DAGs do not matter."""
+        return self.base.parameters(self.map_dag if dag is None else dag)
 
     def diagnostics(self) -> pd.DataFrame:
         """One row per edge, most probable first: probability, mcse, rhat, ess, ess_tail, status.
@@ -268,3 +290,29 @@ class WeightedPosterior(Posterior):
 
     def _graphs(self) -> WeightedGraphs:
         return self._weighted
+
+    def _components(self) -> list[Component] | None:
+        """Models with their DAGs; of several, each as often as its DAGs weigh."""
+        known = super()._components()
+        return self._chosen_components if known is None else known
+
+    @cached_property
+    def _chosen_components(self) -> list[Component] | None:
+        found = self.base._components()
+        if found is None:
+            return None
+        weighted: list[Component] = []
+        totals = np.empty(len(found))
+        for place, (model, graphs) in enumerate(found):
+            dags = graphs.adjacencies(np.arange(len(graphs)))
+            factors = [self._log_weight(Dag.from_adjacency(dag, self.names)) for dag in dags]
+            own = graphs.reweighted(np.array(factors), changes_scores=True)
+            weighted.append((model, own))
+            totals[place] = np.logaddexp.reduce(np.log(own.counts) + own.log_weights)
+        if (totals == -np.inf).all():
+            raise OptionError(
+                "all draws of the completed tables that were kept have weight 0: the draws and "
+                "the wanted posterior are apart."
+            )
+        numbers, counts = spread_by_weight(np.exp(totals - totals.max()), len(found))
+        return [weighted[i] for i in np.repeat(numbers, counts)]

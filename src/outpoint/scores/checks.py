@@ -136,11 +136,17 @@ def note_holes(data: Dataset) -> tuple[str, ...]:
         "integrated out, assuming that it is missing at random; drop such rows with "
         f"{option('missing', 'drop')}, or refuse them with {option('missing', 'refuse')}"
     ]
-    shares = data.missing.mean(axis=0)
+    columns = data.names
+    if data.slices is not None:  # of which those are read that have no lag
+        columns = tuple(name for name, _ in data.slices.past(data.names))
+    shares: dict[str, float] = {}
+    for name, share in zip(columns, data.missing.mean(axis=0).tolist(), strict=True):
+        shares[name] = max(share, shares.get(name, 0.0))
     notes += [
-        f"{data.names[v]!r} lacks {shares[v]:.0%} of its values, so that little is known of it but "
-        f"what the others say; leave it out with {option('drop', [data.names[v]])}"
-        for v in np.flatnonzero(shares > MOSTLY_EMPTY)
+        f"{name!r} lacks {share:.0%} of its values, so that little is known of it but "
+        f"what the others say; leave it out with {option('drop', [name])}"
+        for name, share in shares.items()
+        if share > MOSTLY_EMPTY
     ]
     return tuple(notes)
 
