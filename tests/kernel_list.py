@@ -18,6 +18,7 @@ import numba
 import numpy as np
 from numba.core import types
 
+from outpoint import ahead
 from outpoint.ahead import LIST, kind_of_run
 from outpoint.borrowing import Borrowed, lend
 from outpoint.cli import main
@@ -67,6 +68,7 @@ def calls_of(run: str, folder: Path) -> list[Call]:
     calls: dict[Call, None] = {}
     with (
         recorded(lambda call: calls.setdefault(call)),
+        patch.object(ahead, "is_needed", return_value=False),
         patch.object(sys, "argv", ["outpoint", *words]),
         patch.object(sys, "stdout", StringIO()),
     ):

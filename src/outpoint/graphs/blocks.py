@@ -16,17 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
-from outpoint.kernels import inlined, kernel
+from outpoint.kernels import borrowed, inlined, kernel
 
 
 @inlined
-def sort_nodes(dag, order):
+def sort_nodes(dag, order, n_waiting):
     """Fill ``order`` with the nodes of ``dag`` [parent, child], parents first.
 
-    Returns whether there is such an order, that is no cycle.
+    Returns whether there is such an order, that is no cycle; ``n_waiting`` is scratch.
     """
     n = order.size
-    n_waiting = np.zeros(n, dtype=np.int64)
+    for v in range(n):
+        n_waiting[v] = 0
     for u in range(n):
         for v in range(n):
             n_waiting[v] += dag[u, v]
@@ -55,6 +56,21 @@ class EdgeList(NamedTuple):
     child: NDArray[np.int64]
 
 
+class Scratch(NamedTuple):
+    """Room for what is worked out for one graph."""
+
+    order: NDArray[np.int64]
+    waiting: NDArray[np.int64]
+    n_parents: NDArray[np.int64]
+    parents: NDArray[np.int64]  # [child, place]
+    marks: NDArray[np.int64]
+
+
+def _make_scratch(n: int) -> Scratch:
+    lists = [np.zeros(n, dtype=np.int64) for _ in range(3)]
+    return Scratch(*lists, *(np.zeros((n, n), dtype=np.int64) for _ in range(2)))
+
+
 def compute_cpdags(dags: Booleans, separated: Booleans | None = None) -> Booleans:
     """The CPDAG of each DAG: [a, b] for a -> b, both ways for an undirected a - b.
 
@@ -62,7 +78,7 @@ def compute_cpdags(dags: Booleans, separated: Booleans | None = None) -> Boolean
     """
     out = np.zeros(dags.shape, dtype=np.bool_)
     known = np.zeros(dags.shape[1:], dtype=np.bool_) if separated is None else separated
-    _compute_cpdags(_list_edges(dags), known, out)
+    _compute_cpdags(_list_edges(dags), known, _make_scratch(dags.shape[1]), out)
     return out
 
 
@@ -90,7 +106,7 @@ def add_ancestors(dags: Booleans, weights: Floats, total: Floats) -> None:
 
 def add_blankets(dags: Booleans, weights: Floats, total: Floats) -> None:
     """Add who is in whose Markov blanket (symmetric), each times its weight, to ``total``."""
-    _add_blankets(_list_edges(dags), weights, total)
+    _add_blankets(_list_edges(dags), weights, _make_scratch(dags.shape[1]), total)
 
 
 def _list_edges(matrices: Booleans) -> EdgeList:
@@ -125,20 +141,18 @@ def _sort_nodes(edges, first_row, order, n_unplaced):
 
 
 @kernel
-def _compute_cpdags(edges, separated, out):
+def _compute_cpdags(edges, separated, scratch, out):
     """Chickering's labelling, as in ``cpdag``: the last parent of a node decides its edges.
 
     In ``out`` first every edge of the DAG is marked one way, and those that turn out to be
     reversible are marked the other way too when all of them are known.
     """
+    edges, scratch = borrowed(edges), borrowed(scratch)
     n = out.shape[1]
-    order = np.empty(n, dtype=np.int64)
-    scratch = np.empty(n, dtype=np.int64)
-    parents = np.empty((n, n), dtype=np.int64)
-    compelled = np.empty((n, n), dtype=np.bool_)  # [child, place among its parents]
-    n_parents = np.empty(n, dtype=np.int64)
+    order, parents, n_parents = scratch.order, scratch.parents, scratch.n_parents
+    compelled = scratch.marks  # [child, place among its parents]
     for k in range(out.shape[0]):
-        _sort_nodes(edges, k * n, order, scratch)
+        _sort_nodes(edges, k * n, order, scratch.waiting)
         for v in range(n):
             n_parents[v] = 0
         for i in range(n):  # in this order the last parent comes last
@@ -153,7 +167,7 @@ def _compute_cpdags(edges, separated, out):
                 _label_edges_into(order[i], k, out, separated, parents, n_parents, compelled)
         for v in range(n):
             for j in range(n_parents[v]):
-                if not compelled[v, j]:
+                if compelled[v, j] == 0:
                     out[k, v, parents[v, j]] = True
 
 
@@ -162,13 +176,12 @@ def _label_edges_into(y, k, out, separated, parents, n_parents, compelled):
     last = parents[y, n_parents[y] - 1]
     decided = separated[last, y]
     for j in range(n_parents[last]):
-        decided = decided or (compelled[last, j] and not out[k, parents[last, j], y])
+        decided = decided or (compelled[last, j] != 0 and not out[k, parents[last, j], y])
     for j in range(n_parents[y] - 1):
         decided = decided or not out[k, parents[y, j], last]
-    compelled[y, n_parents[y] - 1] = decided
+    for j in range(n_parents[y]):
+        compelled[y, j] = decided
     if decided:
-        for j in range(n_parents[y]):
-            compelled[y, j] = True
         return
     for j in range(n_parents[y] - 1):  # then the others are parents of the last one as well
         for i in range(n_parents[last]):
@@ -249,12 +262,12 @@ def _add_ancestors(edges, weights, total):
 
 
 @kernel
-def _add_blankets(edges, weights, total):
+def _add_blankets(edges, weights, scratch, total):
     """Parents, children, and those who share a child; a pair counts once however related."""
+    edges, scratch = borrowed(edges), borrowed(scratch)
     n = total.shape[0]
-    seen_in = np.zeros((n, n), dtype=np.int64)  # [smaller, larger]: graphs up to the last counted
-    n_parents = np.empty(n, dtype=np.int64)
-    parents = np.empty((n, n), dtype=np.int64)
+    n_parents, parents = scratch.n_parents, scratch.parents
+    seen_in = scratch.marks  # [smaller, larger]: graphs up to the last counted, none at first
     for k in range(weights.size):
         for v in range(n):
             n_parents[v] = 0

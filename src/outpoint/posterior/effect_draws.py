@@ -1,62 +1,101 @@
 """Compiled: coefficients drawn from their posterior given a DAG, and their total effects."""
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans, Floats
 from outpoint.graphs.blocks import sort_nodes
-from outpoint.kernels import inlined, kernel
+from outpoint.kernels import borrowed, inlined, kernel
 
 
-@kernel
-def add_effects(dags, weights, factor, group, units, gammas, normals, out, means, paths):
-    """Fill ``out`` (dag, repeat, cause, effect); add to the weighted sums of means and paths.
+class Block(NamedTuple):
+    """DAGs (dag, parent, child) whose effects are drawn, and all that this takes.
 
     ``factor[group[v]]`` is the triangular factor of R for node v (any if that is -1, then v has no
     parents), and ``units`` is what effects are multiplied with. Of the random numbers ``gammas``
     (dag, repeat, node) has one for each variance, ``normals`` one for each coefficient, in order.
-    A family that the DAG before has too is not factorised again. Stops and returns false at a graph
-    with a cycle.
     """
-    n = factor.shape[1]
-    order = np.empty(n, dtype=np.int64)
-    parents = np.empty(n, dtype=np.int64)
-    columns = np.empty((n, n))
-    triangle = np.zeros((n, n))
-    centre = np.empty((n, n))
-    drawn = np.empty((n, n))
-    total = np.empty((n, n))
-    room = _largest_family(dags)  # n of n x n would be gigabytes
+
+    dags: Booleans
+    weights: Floats
+    factor: Floats
+    group: NDArray[np.int64]
+    units: Floats
+    gammas: Floats
+    normals: Floats
+
+
+class Scratch(NamedTuple):
+    """Room for what is worked out for one DAG."""
+
+    order: NDArray[np.int64]
+    waiting: NDArray[np.int64]
+    parents: NDArray[np.int64]
+    columns: Floats
+    triangle: Floats
+    triangles: Floats  # of every node, for its parents in this DAG and then itself
+    coefficients: Floats
+    total: Floats
+
+
+def add_effects(block: Block, out: NDArray[np.float32], means: Floats, paths: Floats) -> bool:
+    """Fill ``out`` (dag, repeat, cause, effect); add to the weighted sums of means and paths.
+
+    Stops and returns false at a graph with a cycle.
+    """
+    n = len(block.units)
+    room = 1 + int(block.dags.sum(axis=1).max(initial=0))  # n of n x n would be gigabytes
+    order, waiting, parents = np.zeros((3, n), dtype=np.int64)
+    columns, triangle, coefficients, total = np.zeros((4, n, n))
     triangles = np.zeros((n, room, room))
+    scratch = Scratch(order, waiting, parents, columns, triangle, triangles, coefficients, total)
+    return bool(_add_effects(block, scratch, out, means, paths))
+
+
+@kernel
+def _add_effects(block, scratch, out, means, paths):
+    """The first pass for each DAG has the mean coefficients, the others draw them.
+
+    A family that the DAG before has too is not factorised again.
+    """
+    block, scratch = borrowed(block), borrowed(scratch)
+    order, parents, triangle = scratch.order, scratch.parents, scratch.triangle
+    coefficients, total = scratch.coefficients, scratch.total
+    n = order.size
     n_used = 0
-    for d in range(dags.shape[0]):
-        if not sort_nodes(dags[d], order):
+    for d in range(block.dags.shape[0]):
+        dag = block.dags[d]
+        if not sort_nodes(dag, order, scratch.waiting):
             return False
-        for v in range(n):
-            if d > 0 and _have_same_parents(dags[d - 1], dags[d], v):
-                continue
-            n_parents = _list_parents(dags[d], v, parents)
-            _orthogonalise(factor[group[v]], parents, n_parents, v, columns, triangles[v])
-            _solve(triangles[v], parents, n_parents, v, centre)
-        _fill_total(dags[d], order, centre, total)
-        for u in range(n):
+        for repeat in range(-1, out.shape[1]):
             for v in range(n):
-                means[u, v] += weights[d] * total[u, v] * units[u, v]
-        for repeat in range(out.shape[1]):
-            for v in range(n):
-                n_parents = _list_parents(dags[d], v, parents)
-                scale = abs(triangles[v, n_parents, n_parents])
-                sigma = scale / np.sqrt(2.0 * gammas[d, repeat, v])
+                n_parents = _list_parents(dag, v, parents)
+                factorised = scratch.triangles[v]
+                if repeat < 0:
+                    if d == 0 or not _have_same_parents(block.dags[d - 1], dag, v):
+                        factor = block.factor[block.group[v]]
+                        _orthogonalise(factor, parents, n_parents, v, scratch.columns, factorised)
+                    sigma = 0.0
+                else:
+                    scale = abs(factorised[n_parents, n_parents])
+                    sigma = scale / np.sqrt(2.0 * block.gammas[d, repeat, v])
                 for i in range(n_parents):
-                    for j in range(n_parents):
-                        triangle[i, j] = triangles[v, i, j]
-                    triangle[i, n_parents] = triangles[v, i, n_parents]
-                    triangle[i, n_parents] += sigma * normals[n_used]
-                    n_used += 1
-                _solve(triangle, parents, n_parents, v, drawn)
-            _fill_total(dags[d], order, drawn, total)
+                    for j in range(n_parents + 1):
+                        triangle[i, j] = factorised[i, j]
+                    if repeat >= 0:
+                        triangle[i, n_parents] += sigma * block.normals[n_used]
+                        n_used += 1
+                _solve(triangle, parents, n_parents, v, coefficients)
+            _fill_total(dag, order, coefficients, total)
             for u in range(n):
                 for v in range(n):
-                    out[d, repeat, u, v] = total[u, v] * units[u, v]
-        _add_paths(dags[d], order, weights[d], total, paths)
+                    if repeat < 0:
+                        means[u, v] += block.weights[d] * total[u, v] * block.units[u, v]
+                    else:
+                        out[d, repeat, u, v] = total[u, v] * block.units[u, v]
+        _add_paths(dag, order, block.weights[d], total, paths)
     return True
 
 
@@ -67,19 +106,6 @@ def _have_same_parents(first, second, v):
     for u in range(first.shape[0]):
         are_same = are_same and first[u, v] == second[u, v]
     return are_same
-
-
-@inlined
-def _largest_family(dags):
-    """The most parents of a node, and the node."""
-    largest = 0
-    for d in range(dags.shape[0]):
-        for v in range(dags.shape[1]):
-            size = 1
-            for u in range(dags.shape[1]):
-                size += dags[d, u, v]
-            largest = max(largest, size)
-    return largest
 
 
 @inlined

@@ -38,7 +38,7 @@ from outpoint.kinds import checked_count
 from outpoint.naming import count_of
 from outpoint.notebook import SHOWN, as_html, first_of
 from outpoint.posterior.draws import name_matrix, rank_pairs
-from outpoint.posterior.effect_draws import add_effects
+from outpoint.posterior.effect_draws import Block, add_effects
 from outpoint.scores import FamilyScorer
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def sample_effects(
     streams = rng.spawn(2)
     for block in blocks:
         matrices = np.ascontiguousarray(block, dtype=np.bool_).reshape(-1, n, n)
-        own = _weights_of(weights, n_dags, len(matrices))
+        weight = _weights_of(weights, n_dags, len(matrices))
         n_dags += len(matrices)
         size += len(matrices) * parameters_per_dag * n_columns**2 * 4
         refuse_large(size, n_columns)
@@ -245,7 +245,8 @@ def sample_effects(
         model.check(matrices)
         columns, group = model.expand(matrices), model.group[model.owner]
         numbers = _random_numbers(columns, model.degrees_of_freedom[group], out.shape[1], streams)
-        if not add_effects(columns, own, model.factor, group, factors, *numbers, out, means, paths):
+        own = Block(columns, weight, model.factor, group, factors, *numbers)
+        if not add_effects(own, out, means, paths):
             raise GraphError("effects need acyclic graphs, but one has a cycle.")
         draws.append(out.reshape(-1, n_columns, n_columns)[:, kept][:, :, kept])
         drawn_dags.append(matrices)

@@ -527,3 +527,8 @@ class Posterior(ModelAnswers):
         from outpoint.posterior.storage import save
 
         save(self, Path(path))
+
+
+def plain_log_scores(posterior: Posterior) -> Floats:
+    """Log scores (chain, draw) as an array: names for it come from a library slow to import."""
+    return posterior._log_scores()

@@ -10,6 +10,7 @@ import numpy as np
 from outpoint.graphs import Dag
 from outpoint.posterior import Posterior
 from outpoint.posterior.effects import EFFECT_DRAWS, network_behind, standardized_means
+from outpoint.posterior.posterior import plain_log_scores
 from outpoint.report.by_structure import PairGroups, group_by_parents
 from outpoint.report.layout import LONGEST_NAME, clip_label
 
@@ -86,7 +87,7 @@ def list_dags(posterior: Posterior) -> list[RankedDag]:
     best = posterior.map_dag
     top = posterior.top_dags(N_DAGS + 1)
     exact = posterior.log_evidence is not None
-    least = 0.0 if exact else LEAST_DRAWS / posterior.log_scores.size
+    least = 0.0 if exact else LEAST_DRAWS / plain_log_scores(posterior).size
     found = {
         dag: (float(probability), float(log_score))
         for dag, probability, log_score in zip(

@@ -10,6 +10,7 @@ from outpoint.naming import count_of, enumerate_items
 from outpoint.posterior import Posterior, SampledPosterior
 from outpoint.posterior.augmented import AugmentedPosterior
 from outpoint.posterior.info import describe_interventions, describe_knowledge, describe_score
+from outpoint.posterior.posterior import plain_log_scores
 from outpoint.registry import score_title
 from outpoint.report.answers import LEAST_DRAWS, RankedDag
 
@@ -35,7 +36,7 @@ def describe_run(posterior: Posterior) -> str:
 
 def has_chains(posterior: Posterior) -> bool:
     """Whether Markov chains made the draws; of an exact posterior, nothing must speak of them."""
-    return isinstance(posterior, SampledPosterior) or posterior.log_scores.sizes["chain"] > 1
+    return isinstance(posterior, SampledPosterior) or len(plain_log_scores(posterior)) > 1
 
 
 def headline(posterior: Posterior) -> str:
@@ -195,7 +196,7 @@ def _list_chain_settings(posterior: SampledPosterior) -> Facts:
             else "Steps of each chain",
             f"{posterior.steps_per_chain:,}",
         ),
-        ("Draws kept of each chain", f"{posterior.log_scores.sizes['draw']:,}"),
+        ("Draws kept of each chain", f"{plain_log_scores(posterior).shape[1]:,}"),
     ]
     if posterior.round_trips is not None:
         replicas = [len(record.power) for record in posterior.records]
@@ -219,7 +220,7 @@ def describe_dags(posterior: Posterior, dags: list[RankedDag]) -> str:
     if posterior.log_evidence is not None:
         origin = "Probabilities are exact."
     else:
-        origin = f"Probabilities are shares of {posterior.log_scores.size:,} draws."
+        origin = f"Probabilities are shares of {plain_log_scores(posterior).size:,} draws."
         if len(dags) == 1 and total < 1:
             return f"{origin} No other DAG was drawn {LEAST_DRAWS} times: look at edges instead."
     if isinstance(posterior, AugmentedPosterior):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from outpoint.posterior import Posterior, SampledPosterior
+from outpoint.posterior.posterior import plain_log_scores
 from outpoint.report import plots
 from outpoint.report.plots.heatmap import MOST_NUMBERS
 
@@ -121,7 +122,7 @@ def _trace_panels(posterior: Posterior) -> Figure:
     """Panels that share their axes; many chains go into one."""
     from matplotlib.figure import Figure
 
-    n_chains = posterior.log_scores.sizes["chain"]
+    n_chains = len(plain_log_scores(posterior))
     if n_chains == 1 or n_chains > MOST_PANELS:
         return _figure_of(plots.traces(posterior))
     n_rows = -(-n_chains // 2)

@@ -22,6 +22,7 @@ import numpy as np
 
 from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.posterior import Posterior
+from outpoint.posterior.posterior import plain_log_scores
 from outpoint.report.answers import EffectTable, RankedDag
 from outpoint.report.layout import (
     NODE_HEIGHT,
@@ -188,7 +189,7 @@ def build_payload(
     features = count_features(posterior)
     return {
         "names": list(posterior.names),
-        "n_draws": int(posterior.log_scores.size),
+        "n_draws": int(plain_log_scores(posterior).size),
         "graph": _graph(posterior.names, edges, features, dags),
         "nodes": _details(posterior, features),
         "dags": [np.argwhere(ranked.dag.adjacency).tolist() for ranked in dags],

@@ -132,7 +132,7 @@ def _fill_reach(dag, reach):
     """``reach[u, v]``: whether a directed path leads from u to v."""
     n = dag.shape[0]
     order = np.empty(n, dtype=np.int64)
-    sort_nodes(dag, order)
+    sort_nodes(dag, order, np.empty(n, dtype=np.int64))
     reach[:] = False
     for u in order:
         for v in range(n):

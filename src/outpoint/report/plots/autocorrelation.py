@@ -9,6 +9,7 @@ import numpy as np
 from outpoint.arrays import Floats
 from outpoint.kinds import checked_count
 from outpoint.posterior import Posterior
+from outpoint.posterior.posterior import plain_log_scores
 from outpoint.report.plots.style import add_legend, axes_for, colour_of, finish
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def autocorrelation(posterior: Posterior, *, max_lag: int = 50, ax: Axes | None 
     """
     max_lag = checked_count(max_lag, "max_lag", 1)
     ax = axes_for(ax, 7.0, 3.2)
-    scores = posterior.log_scores.to_numpy()
+    scores = plain_log_scores(posterior)
     n_draws = scores.shape[1]
     lags = np.arange(min(max_lag, n_draws - 1) + 1)
     band = 1.96 / np.sqrt(n_draws)

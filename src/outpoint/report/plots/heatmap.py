@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -59,10 +60,16 @@ def heatmap(
 
 def _sort_causes_first(adjacency: Booleans) -> list[int]:
     """The nodes of a DAG, parents first, otherwise in the order of the data."""
-    import networkx as nx
-
-    graph = nx.from_numpy_array(adjacency, create_using=nx.DiGraph)
-    return list(nx.lexicographical_topological_sort(graph))
+    n_waiting = adjacency.sum(axis=0)
+    free = np.flatnonzero(n_waiting == 0).tolist()
+    ranked: list[int] = []
+    while free:
+        ranked.append(heappop(free))
+        children = np.flatnonzero(adjacency[ranked[-1]])
+        n_waiting[children] -= 1
+        for child in children[n_waiting[children] == 0].tolist():
+            heappush(free, child)
+    return ranked
 
 
 def _label(ax: Axes, names: list[str]) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from outpoint.errors import OptionError
 from outpoint.posterior import Posterior
+from outpoint.posterior.posterior import plain_log_scores
 from outpoint.report.plots.style import GREEN, RED, add_legend, axes_for, colour_of, finish
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def traces(
     to compare with, such as ``op.log_score(data, true_dag)`` or the best score of another run.
     """
     ax = axes_for(ax, 7.0, 3.6)
-    scores = posterior.log_scores.to_numpy()
+    scores = plain_log_scores(posterior)
     for number in _chosen(chain, len(scores)):
         ax.plot(
             np.arange(1, scores.shape[1] + 1),
