@@ -129,13 +129,18 @@ def test_more_mixed_tables(score: LocalScore, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "score",
-    [BGe(), pytest.param(ConditionalGaussian(), marks=pytest.mark.long)],
-    ids=["bge", "conditional-gaussian"],
+    ("score", "seed"),
+    [
+        (BGe(), 2),
+        (BGe(), 3),
+        pytest.param(ConditionalGaussian(), 2, marks=pytest.mark.long),
+        pytest.param(ConditionalGaussian(), 3, marks=pytest.mark.long),
+    ],
+    ids=["bge-2", "bge-3", "conditional-gaussian-2", "conditional-gaussian-3"],
 )
-def test_gaussian_integral(score: LocalScore) -> None:
+def test_gaussian_integral(score: LocalScore, seed: int) -> None:
     """Numbers alone: both scores are the same there, but their cells are drawn differently."""
-    data, gold = integrate_gaussian(2, n_points=21)
+    data, gold = integrate_gaussian(seed, n_points=21)
     post = op.learn(data, score, seed=3, warmup=20, steps=300, threads=1)
     assert np.abs(post.edge_probabilities.to_numpy() - gold).max() < 1.5 * TOLERANCE
 

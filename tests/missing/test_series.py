@@ -6,7 +6,7 @@ slices is written down here again. Seeds are fixed; tolerances are at least five
 the chains' means, and the wrong variants are off by more.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
@@ -16,14 +16,14 @@ import pandas as pd
 import pytest
 
 import outpoint as op
+from outpoint.augmentation import prepare_completed
 from outpoint.exact import ExactSolution, solve
 from outpoint.missing import AugmentedChain, Solved, make_cells
 from outpoint.missing.categorical import draw_levels
-from outpoint.missing.unknowns import find_unknowns
 from outpoint.model import prepare
 from outpoint.options import LEARN, Options
 from outpoint.processors import limited_threads
-from outpoint.scores import BDeu, BGe, note_holes
+from outpoint.scores import BDeu, BGe, Blocks, ConditionalGaussian, LocalScore, note_holes
 from tests.reference import bdeu_family_score, bge_family_score, log_sum_exp
 
 TOLERANCE = 0.04
@@ -59,9 +59,23 @@ HOLES = [(0, 0, "x"), (0, 3, "x"), (0, 6, "y"), (1, 1, "x"), (1, 1, "y")]
 """Subject, time and variable: a first value, a last one, and two of one time."""
 
 
-def with_holes(frame: pd.DataFrame) -> pd.DataFrame:
+MIXED_HOLES = [(0, 0, "y"), (0, 3, "y"), (1, 1, "y"), (1, 6, "y")]
+
+
+def mixed_frame(seed: int) -> pd.DataFrame:
+    """The same with numbers for x, which follow y and their own past."""
+    frame = levels_frame(seed)
+    rng = np.random.default_rng(seed + 100)
+    frame["x"] = rng.normal(size=len(frame)) + 1.5 * (frame["y"] == "yes")
+    frame["x"] += 0.6 * frame.groupby("subject")["x"].shift(1, fill_value=0.0)
+    return frame
+
+
+def with_holes(
+    frame: pd.DataFrame, holes: Sequence[tuple[int, int, str]] = tuple(HOLES)
+) -> pd.DataFrame:
     holed = frame.copy()
-    for subject, time, name in HOLES:
+    for subject, time, name in holes:
         holed.loc[(holed.subject == subject) & (holed.time == time), name] = np.nan
     holed.loc[holed.subject == 2, "s"] = np.nan
     return holed
@@ -92,7 +106,7 @@ def log_beginning(
     data: op.Dataset,
     starts: list[int],
     subjects: list[int],
-    family: Callable[[np.ndarray, int, tuple[int, ...]], float],
+    family: Callable[[np.ndarray, list[int], int, tuple[int, ...]], float],
 ) -> float:
     """Log probability of the new given values: at most two parents each, with a fair prior."""
     total = 0.0
@@ -100,38 +114,57 @@ def log_beginning(
         logs = []
         for size in range(min(len(before), 2) + 1):
             sets = list(combinations(before, size))
-            logs += [family(data.values[rows], v, one) - np.log(len(sets)) for one in sets]
+            logs += [family(data.values, rows, v, one) - np.log(len(sets)) for one in sets]
         total += log_sum_exp(logs)
     return total
 
 
 class Gold:
-    """All completions of a series of levels, with the posterior of each."""
+    """All completions of a series whose missing values are levels, with the posterior of each.
 
-    def __init__(self, seed: int, lags: int = 1) -> None:
-        holed = with_holes(levels_frame(seed))
+    Of categorical series both are computed anew, of others by the scores of completed tables.
+    """
+
+    def __init__(self, holed: pd.DataFrame, score: LocalScore, lags: int = 1) -> None:
         self.data = op.load_series(holed, **READING, lags=lags, allow_degenerate=True)
+        self.score = score
         assert self.data.slices is not None
         assert self.data.slices.origin is not None
         subject, place = self.data.slices.origin.T
         starts = np.flatnonzero(np.diff(place, prepend=-9) != 1).tolist()
         starts = sorted({*starts, *np.unique(subject, return_index=True)[1].tolist()})
         subjects = np.unique(subject, return_index=True)[1].tolist()
-        asked = Options.read(LEARN, {"score": BDeu(), "allow_degenerate": True})
+        self._options = Options.read(LEARN, {"score": score, "allow_degenerate": True})
+        self._cells = make_cells(self.data, score)
         self.solved: dict[bytes, ExactSolution] = {}
         logs, cells = [], []
         for data in completions(holed, lags):
-            found = solve(prepare(data, asked).problem.tabulate(data.n_nodes - 1))
-            self.solved[data.values.tobytes()] = found
-            cells.append(data.values[self.data.missing])
-
-            def family(rows: np.ndarray, v: int, parents: tuple[int, ...]) -> float:
-                return bdeu_family_score(rows.astype(int), [2] * rows.shape[1], v, parents, 1.0)
-
-            logs.append(found.log_evidence + log_beginning(data, starts, subjects, family))
+            values = self._cells.data.values.copy()
+            values[self.data.missing] = data.values[self.data.missing]
+            found = self._solve(data, values)
+            self.solved[values.tobytes()] = found
+            cells.append(values[self.data.missing])
+            beginning = log_beginning(replace(data, values=values), starts, subjects, self._family)
+            logs.append(found.log_evidence + beginning)
         weights = np.exp(np.array(logs) - log_sum_exp(logs))
         self.edges = np.tensordot(weights, [one.edges for one in self.solved.values()], axes=1)
         self.levels = weights @ np.array(cells)
+
+    def _solve(self, data: op.Dataset, values: np.ndarray) -> ExactSolution:
+        if isinstance(self.score, BDeu):
+            return solve(prepare(data, self._options).problem.tabulate(data.n_nodes - 1))
+        model = prepare_completed(self.data, self._options)
+        model = replace(model, scorer=self._cells.scorer(values))
+        return solve(model.problem.tabulate(data.n_nodes - 1))
+
+    def _family(
+        self, values: np.ndarray, rows: list[int], v: int, parents: tuple[int, ...]
+    ) -> float:
+        if isinstance(self.score, BDeu):
+            codes = values[rows].astype(int)
+            return bdeu_family_score(codes, [2] * codes.shape[1], v, parents, 1.0)
+        scorer = self._cells.score_rows(values, np.isin(np.arange(len(values)), rows))
+        return float(scorer.families(v, np.array([parents], dtype=np.int16))[0])
 
     def errors(self, n_tables: int, kind: str = "right") -> tuple[float, float]:
         """The largest errors of edges and of missing levels by the chain of the package."""
@@ -141,16 +174,18 @@ class Gold:
 
     def sampled(self, n_tables: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
         """Mean edges and levels of the chain of the package, or of one that draws wrongly."""
-        solved, cells = self.solved, make_cells(self.data, BDeu())
+        solved, cells = self.solved, make_cells(self.data, self.score)
         sizes = np.full(self.data.n_nodes, 2)
         every = cells.unknowns
-        alone = find_unknowns(replace(self.data, slices=None), *cells._units)
+        alone = make_cells(replace(self.data, slices=None), self.score)
         now = np.isin(np.arange(len(sizes)), [self.data.index(name) for name in "xy"])
 
         def wrong(values: np.ndarray, dag: np.ndarray, rng: np.random.Generator) -> None:
-            codes = values.astype(np.int64)
             if kind == "lagged copies on their own":
-                draw_levels(codes, alone, dag, cells.is_used, sizes, 1.0, rng)
+                alone.draw(values, dag, rng)
+                every.agree(values)
+                return
+            codes = values.astype(np.int64)
             if kind == "later children ignored":
                 own = every.of(now)  # in the slice of its own time alone
                 keep = now[own.nodes]
@@ -185,7 +220,7 @@ class Gold:
 @pytest.fixture(scope="module")
 def gold() -> Gold:
     with limited_threads(1):
-        return Gold(1)
+        return Gold(with_holes(levels_frame(1)), BDeu())
 
 
 def test_levels_summed_over_all_completions(gold: Gold) -> None:
@@ -196,7 +231,7 @@ def test_levels_summed_over_all_completions(gold: Gold) -> None:
 
 @pytest.mark.long
 def test_two_lags() -> None:
-    of_edges, of_levels = Gold(2, lags=2).errors(5000)
+    of_edges, of_levels = Gold(with_holes(levels_frame(2)), BDeu(), lags=2).errors(5000)
     assert of_edges < TOLERANCE / 2
     assert of_levels < LEVEL_TOLERANCE / 2
 
@@ -209,12 +244,33 @@ def test_wrong_variants_are_caught(gold: Gold, kind: str) -> None:
     assert of_edges > TOLERANCE or of_levels > LEVEL_TOLERANCE
 
 
-def integrate(n_points: int) -> tuple[op.Dataset, np.ndarray, np.ndarray]:
+@pytest.fixture(
+    scope="module",
+    params=[Blocks(), pytest.param(ConditionalGaussian(), marks=pytest.mark.long)],
+    ids=["blocks", "conditional-gaussian"],
+)
+def mixed(request: pytest.FixtureRequest) -> Gold:
+    with limited_threads(1):
+        return Gold(with_holes(mixed_frame(1), MIXED_HOLES), request.param)
+
+
+def test_levels_beside_numbers(mixed: Gold) -> None:
+    of_edges, of_levels = mixed.errors(N_TABLES)
+    assert of_edges < TOLERANCE
+    assert of_levels < LEVEL_TOLERANCE
+
+
+def test_wrong_draws_beside_numbers_are_caught(mixed: Gold) -> None:
+    of_edges, of_levels = mixed.errors(N_TABLES, "lagged copies on their own")
+    assert of_edges > TOLERANCE or of_levels > LEVEL_TOLERANCE
+
+
+def integrate(seed: int, n_points: int) -> tuple[op.Dataset, np.ndarray, np.ndarray]:
     """A series of two numbers, the first and a later value missing: edges and both by quadrature.
 
     Columns of slices are scaled by the values that were observed in them.
     """
-    rng = np.random.default_rng(8)
+    rng = np.random.default_rng(seed)
     x = np.cumsum(rng.normal(size=9))
     y = x + 0.7 * rng.normal(size=9)
     series = np.column_stack([x, y])
@@ -241,8 +297,9 @@ def integrate(n_points: int) -> tuple[op.Dataset, np.ndarray, np.ndarray]:
     return data, np.tensordot(weights, np.array(edges), axes=1), weights @ np.array(drawn)
 
 
-def test_numbers_integrated() -> None:
-    data, gold_edges, gold_means = integrate(21)
+@pytest.mark.parametrize("seed", [8, pytest.param(9, marks=pytest.mark.long)])
+def test_numbers_integrated(seed: int) -> None:
+    data, gold_edges, gold_means = integrate(seed, 21)
     post = op.learn(data, "bge", seed=3, warmup=20, steps=400, threads=1, chains=2)
     assert np.abs(post.edge_probabilities.to_numpy() - gold_edges).max() < 1.5 * TOLERANCE
     tables = [post.completed(k) for k in range(post.n_completed)]
