@@ -36,11 +36,11 @@ from outpoint.streams import named_seed
 from outpoint.tables import ScoreTable
 from outpoint.tables.build import (
     Families,
-    affordable_candidates,
     assemble_table,
     check_n_candidates,
     default_candidates,
     score_families,
+    share_candidates,
 )
 from outpoint.tables.missing import Missing, estimate_missing
 from outpoint.tables.outside import OwnSets
@@ -82,14 +82,17 @@ WORTH_A_LOOK = 0.02
 """Change of an edge by sets that the table lacks from which on there is another pilot, as long as
 each of them leaves clearly less."""
 
-WORTH_WIDENING = 0.002
-"""Mass of sets that the table lacks from which on a node gets more candidates."""
+WORTH_WIDENING = 0.005
+"""Change of an edge by sets that the table lacks from which on a node gets more candidates."""
+
+PER_CHANGE = 8.0
+"""Mass of such sets that counts as much as a change of an edge, as in verdicts."""
+
+LITTLE_USE = 0.1
+"""Use of all parents together, of those that are left out, below which it is not known well."""
 
 FALLING = 0.7
 """What clearly less is, relative to the pilot before."""
-
-WIDER = 2
-"""So many more at least."""
 
 TURNED = 0.1
 """What the use of an edge counts for the candidate that would turn it around."""
@@ -224,14 +227,15 @@ def _try_candidates(
         if most_used < WORTH_IT:
             break
         use = np.maximum(use, np.maximum(pilot.edges, missing.edges))
+        changes = missing.changes(pilot.edges)
         if may_widen:
-            stage.widen(use, missing.mass)
+            stage.widen(use, np.maximum(changes, missing.mass / PER_CHANGE))
         kept = np.maximum(
             near, STAYING * spread_edges(np.ones(table.candidates.shape), table.candidates)
         )
         turned = np.where(TURNED * use.T >= WORTH_IT, 1.0 + TURNED * use.T, kept)
         table = stage.assemble(stage.choose(np.where(use >= WORTH_IT, 2.0 + use, turned)))
-        lacks = missing.changes(pilot.edges).max()
+        lacks = changes.max()
         goes_on = most_used >= WORTH_A_PILOT or WORTH_A_LOOK <= lacks <= FALLING * lacked
         if not (round_number == 0 or goes_on) or not pace.allows_pilot(
             round_number + 1, pace.seconds - begun
@@ -263,7 +267,9 @@ class _Stage:
     def __init__(self, problem: Problem, families: Families, n_candidates: int) -> None:
         self._problem = problem
         self._families = families
+        self._usual = n_candidates
         self._numbers = np.full(problem.n_nodes, n_candidates)
+        self._per_use = np.zeros(problem.n_nodes)
         self._outside: dict[int, OwnSets] = {}
 
     def choose(self, preferred: NDArray[np.float64] | None = None) -> Candidates:
@@ -272,12 +278,23 @@ class _Stage:
             *self._families, self._numbers, self._problem.prior.required, preferred
         )
 
-    def widen(self, use: NDArray[np.float64], missing: NDArray[np.float64]) -> None:
-        """Give nodes of which sets are missing as many candidates as use them [parent, child]."""
-        needed = np.maximum(self._numbers + WIDER, (use >= WORTH_IT).sum(axis=0))
-        wanted = np.where(missing >= WORTH_WIDENING, needed, self._numbers)
-        self._numbers = affordable_candidates(
-            wanted, self._problem.max_parents, self._problem.scorer.affordable
+    def widen(self, use: NDArray[np.float64], needs: NDArray[np.float64]) -> None:
+        """Share candidates out by the needs of nodes, and by their use of others [parent, child].
+
+        What a node has needed in any pilot counts: it must not lose what it was given for that.
+        """
+        most_used_first = -np.sort(-use.T, axis=1)
+        unused = np.zeros((len(use), len(use) + 1))
+        unused[:, :-1] = np.cumsum(most_used_first[:, ::-1], axis=1)[:, ::-1]
+        left_out = np.maximum(unused[np.arange(len(use)), self._numbers], LITTLE_USE)
+        self._per_use = np.maximum(self._per_use, needs / left_out**2)
+        self._numbers = share_candidates(
+            self._usual,
+            self._per_use,
+            unused,
+            self._problem.max_parents,
+            self._problem.scorer.affordable,
+            WORTH_WIDENING,
         )
 
     def lacking(self, table: ScoreTable) -> Callable[[Codes], Missing]:

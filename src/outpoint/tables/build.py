@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arrays import Floats
 from outpoint.errors import OptionError, TooLargeError
 from outpoint.graphs.counting import log_weight_of_dags
 from outpoint.kinds import is_whole
@@ -149,30 +150,49 @@ def default_candidates(n_nodes: int, max_parents: int) -> int:
     return n_candidates
 
 
-def affordable_candidates(
-    wanted: NDArray[np.int64], max_parents: int, affordable: int
+def share_candidates(
+    usual: int,
+    per_use: Floats,
+    unused: Floats,
+    max_parents: int,
+    affordable: int,
+    enough: float,
 ) -> NDArray[np.int64]:
-    """The number of candidates of each node: what it asks for, as far as memory and time allow.
+    """The number of candidates of each node: more than ``usual`` where they are needed most.
 
-    Their tables of sums have ``MAX_TABLE_BYTES`` together, and at most ``affordable`` families are
-    scored for those that have more than the usual number; the largest table gives way first.
+    ``unused[v, k]`` is the use of the parents that are left out if v has k candidates. What the
+    table then lacks has two members from outside, so that the need of v is ``per_use[v]`` times the
+    square of that. The neediest node gets one more until no need is above ``enough``. Tables of
+    sums have ``MAX_TABLE_BYTES`` together, and at most ``affordable`` families are scored for nodes
+    with more than the usual number.
     """
-    n = len(wanted)
+    n = len(per_use)
+    nodes = np.arange(n)
     scored = scored_parents(n, max_parents)
-    numbers = np.clip(wanted, 0, min(MOST_NEEDED, n - 1))
+    most = min(MOST_NEEDED, n - 1)
 
-    def costs(number: int) -> tuple[int, int]:
+    def costs(number: int) -> NDArray[np.int64]:
         inside = count_subsets(number, max_parents) - count_subsets(number, scored)
         outer = count_subsets(number, max_parents - 1) - count_subsets(number, scored - 1)
         n_sets = inside + (n - 1 - number) * outer
-        return table_bytes(1, number, max_parents), n_sets * (number > USUAL_CANDIDATES)
+        return np.array([table_bytes(1, number, max_parents), n_sets * (number > USUAL_CANDIDATES)])
 
-    while numbers.max() > USUAL_CANDIDATES:
-        n_bytes, n_sets = np.sum([costs(number) for number in numbers.tolist()], axis=0)
-        if n_bytes <= MAX_TABLE_BYTES and n_sets <= affordable:
-            break
-        numbers[np.argmax(numbers)] -= 1
-    return numbers
+    of_number = np.array([costs(number) for number in range(max(most, usual) + 1)])
+    out = np.full(n, usual)
+    left = np.array([MAX_TABLE_BYTES, affordable]) - of_number[out].sum(axis=0)
+    can_grow = out < most
+    while True:
+        needs = np.where(can_grow, per_use * unused[nodes, out] ** 2, 0.0)
+        node = int(np.argmax(needs))
+        if needs[node] <= enough:
+            return out
+        more = of_number[out[node] + 1] - of_number[out[node]]
+        if (more > left).any():
+            can_grow[node] = False
+            continue
+        left -= more
+        out[node] += 1
+        can_grow[node] = out[node] < most
 
 
 class Families(NamedTuple):
