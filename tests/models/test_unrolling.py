@@ -93,7 +93,7 @@ def test_simulated_levels_agree_with_sums(monkeypatch):
     """300 draws of 200 rows: five standard errors of their mean."""
     found, _ = unrolled(categorical_series(), op.BDeu(), EDGES, 2)
     exact = found.drawn(300, np.random.default_rng(6))
-    monkeypatch.setattr("outpoint.models.intervening.MOST_CELLS", 1)
+    monkeypatch.setattr("outpoint.models.summing.MOST_CELLS", 1)
     drawn = found.drawn(300, np.random.default_rng(7))
     error = np.hypot(exact.std(axis=0), drawn.std(axis=0)) / np.sqrt(300)
     assert (np.abs(exact.mean(axis=0) - drawn.mean(axis=0)) <= 5 * error).all()

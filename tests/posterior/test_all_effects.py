@@ -43,7 +43,7 @@ def test_levels_are_simulated_where_sums_are_too_large(monkeypatch, score):
     posterior = op.learn(data, score, seed=1)
     exact = posterior.causal_effects(n_draws=100, seed=1)
     single = posterior.effect("a", "c", n_draws=20, seed=1) if score == "bdeu" else None
-    monkeypatch.setattr("outpoint.models.intervening.MOST_CELLS", 1)
+    monkeypatch.setattr("outpoint.models.summing.MOST_CELLS", 1)
     monkeypatch.setattr("outpoint.models.intervening.MOST_LISTED", 1)
     simulated = posterior.causal_effects(n_draws=100, seed=1)
     assert not exact.mean.equals(simulated.mean)

@@ -14,28 +14,23 @@ likely. Formulas: docs/math.md#what-if.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.errors import TooLargeError
+from outpoint.kernels import kernel
 from outpoint.models.coding import Coding
 from outpoint.models.model import NetworkModel
 from outpoint.models.network import order_of
 from outpoint.models.regression import DrawnRegression, Regression
+from outpoint.models.summing import Settings, Tables, TableSums
 from outpoint.models.tables import DrawnTable, Table
 
 Families = dict[int, tuple[DrawnRegression | DrawnTable, ...]]
-Tables = dict[int, tuple[tuple[int, ...], Floats]]
-"""Parents of categorical variables, and probabilities (set of parameters, parents..., level)."""
-
-Settings = dict[int, Floats]
-"""The values (arm,) that variables are set to; a level as its code. Every arm is one experiment."""
-
 SIMULATED = 200
 """Rows of categorical variables that are simulated where they are too many to be listed."""
 
@@ -44,9 +39,6 @@ OFTEN = 5 * SIMULATED
 
 MOST_LISTED = 1024
 """Joint levels of categorical variables that are listed, with those observed before."""
-
-MOST_CELLS = 2**22
-"""Cells of a joint law that is kept while tables are summed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +115,7 @@ class Intervened:
         n_rows = len(next(iter(self.pasts.values()), np.zeros(1)))
         settings = {u: np.repeat(own, n_rows) for u, own in self.settings.items()}
         settings |= {u: np.tile(own, n_arms) for u, own in self.pasts.items()}
-        laws = sum_tables(stack_tables([families]), self.order, settings, (v,))
+        laws = TableSums(stack_tables([families])).laws(self.order, settings, (v,))
         found = laws[v][0, :, self.target.level]
         return np.asarray(found.reshape(n_arms, n_rows).mean(axis=1))
 
@@ -159,68 +151,13 @@ def list_levels(coding: Coding, variables: Sequence[int], most: int) -> dict[int
 
 def stack_tables(sets: Sequence[Families]) -> Tables:
     """The tables of several sets of parameters of the same families."""
-    stacked: Tables = {}
+    stacked = {}
     for v in sets[0]:
         tables = [part for families in sets for part in families[v] if isinstance(part, DrawnTable)]
         states, every = tables[0].states, np.stack([table.probabilities for table in tables])
         sizes = (*states.sizes, every.shape[-1])
         stacked[v] = states.parents, every.reshape(len(sets), *sizes)
     return stacked
-
-
-def sum_tables(
-    tables: Tables, order: Sequence[int], settings: Settings, wanted: Collection[int]
-) -> dict[int, Floats]:
-    """The laws (set of parameters, arm, level) of wanted variables when others are set."""
-    n_arms = len(next(iter(settings.values())))
-    last_use = {u: place for place, v in enumerate(order) for u in tables[v][0]}
-    _require_small(tables, order, last_use, n_arms)
-    joint, live = np.ones((1, n_arms)), list[int]()
-    laws: dict[int, Floats] = {}
-    for place, v in enumerate(order):
-        factor, axes = _factor(*tables[v], v, settings)
-        number = {u: i + 2 for i, u in enumerate([*live, v])}  # 0 and 1: parameters, arms
-        kept = [u for u in (*live, v) if u == v or last_use.get(u, -1) > place]
-        before, own, after = ([0, 1, *(number[u] for u in one)] for one in (live, axes, kept))
-        joint = _contract(joint, before, factor, own, after)
-        live = kept
-        if v in wanted:
-            laws[v] = joint.sum(axis=tuple(range(2, joint.ndim - 1)))
-        if last_use.get(v, -1) <= place:
-            joint, live = joint.sum(axis=-1), live[:-1]
-    return laws
-
-
-def _require_small(
-    tables: Tables, order: Sequence[int], last_use: dict[int, int], n_arms: int
-) -> None:
-    """Refuse sums in which a joint law would have too many cells, before any is computed."""
-    live: list[int] = []
-    for place, v in enumerate(order):
-        kept = [u for u in live if last_use.get(u, -1) > place]
-        n_sets = tables[v][1].shape[0]
-        if n_sets * n_arms * prod(tables[u][1].shape[-1] for u in (*kept, v)) > MOST_CELLS:
-            raise TooLargeError(
-                "too many categorical variables depend on each other to sum over all their joint "
-                "levels: allow fewer parents, or join levels."
-            )
-        live = [*kept, v] if last_use.get(v, -1) > place else kept
-
-
-_contract: Any = np.einsum  # its types know no lists of axes
-
-
-def _factor(
-    around: tuple[int, ...], array: Floats, v: int, settings: Settings
-) -> tuple[Floats, list[int]]:
-    """Probabilities (set of parameters, arm, free parents..., level), and whose the axes are."""
-    free = [u for u in around if u not in settings]
-    if len(free) == len(around):
-        return array[:, None], [*around, v]
-    places = [1 + i for i, u in enumerate(around) if u in settings]
-    moved = np.moveaxis(array, places, range(1, len(places) + 1))
-    chosen: list[Any] = [settings[u].astype(np.intp) for u in around if u in settings]
-    return moved[(slice(None), *chosen)], [*free, v]
 
 
 def follow(
@@ -250,10 +187,12 @@ def follow(
             if isinstance(part, DrawnRegression):
                 columns[:, part.child] = part.locations(columns)[0]
                 continue
-            shares = part.rows_of(columns)
             if listed is None:
-                columns[:, part.child] = _simulated(shares, period, rng)
+                states = part.states.number(columns)
+                levels = _levels_at(part.probabilities, states, rng.random(period))
+                columns[:, part.child] = levels
                 continue
+            shares = part.rows_of(columns)
             levels = np.resize(listed[v], n_rows)
             columns[:, part.child] = levels
             own = shares[np.arange(n_rows), levels.astype(np.intp)]
@@ -266,12 +205,25 @@ def follow(
     return columns, weights
 
 
-def _simulated(shares: Floats, period: int, rng: np.random.Generator) -> Integers:
-    """Levels drawn with probabilities (row, level), by the same numbers in every period."""
-    cumulative = shares.cumsum(axis=1)
-    uniform = np.tile(rng.random(period), len(shares) // period)[:, None]
-    chosen = (uniform * cumulative[:, -1:] >= cumulative).sum(axis=1)
-    return np.minimum(chosen, cumulative.shape[1] - 1)
+@kernel
+def _levels_at(probabilities, states, uniform):
+    """The level (row,) of each state in which cumulative probabilities pass a uniform number.
+
+    The same numbers serve over and over.
+    """
+    levels = np.empty(len(states), dtype=np.float64)
+    n_levels = probabilities.shape[1]
+    for row in range(len(states)):
+        shares = probabilities[states[row]]
+        total = 0.0
+        for level in range(n_levels):
+            total += shares[level]
+        limit, reached, level = uniform[row % len(uniform)] * total, shares[0], 0
+        while level < n_levels - 1 and limit >= reached:
+            level += 1
+            reached += shares[level]
+        levels[row] = level
+    return levels
 
 
 def encode(coding: Coding, variable: int, values: Floats) -> Floats:

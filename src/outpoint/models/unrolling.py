@@ -26,10 +26,10 @@ from outpoint.models.intervening import (
     encode,
     follow,
     stack_tables,
-    sum_tables,
 )
 from outpoint.models.model import NetworkModel
 from outpoint.models.network import order_of
+from outpoint.models.summing import TableSums
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +128,7 @@ class Unrolled:
         for place, u in enumerate(used):
             settings[u] = np.tile(rows[:, place], 2)
         nodes = [v + n * t for t in range(self.steps + 1) for v in self.order]
+        sums = TableSums(tables)
         for place, cause in enumerate(self.lags.variables):
             out[:, 0, place, place] = 1.0
             if cause not in self.order:
@@ -135,7 +136,7 @@ class Unrolled:
             fixed = settings | {cause: np.repeat(self.values[cause], len(rows))}
             wanted = {node for node in nodes if node != cause}
             order = [node for node in nodes if node != cause]
-            laws = sum_tables(tables, order, fixed, wanted)
+            laws = sums.laws(order, fixed, wanted)
             for t in range(self.steps + 1):
                 for other, v in enumerate(self.lags.variables):
                     if v + n * t not in laws:

@@ -27,9 +27,9 @@ from outpoint.models.intervening import (
     follow,
     list_levels,
     stack_tables,
-    sum_tables,
 )
 from outpoint.models.network import order_of
+from outpoint.models.summing import TableSums
 from outpoint.models.tables import Table
 from outpoint.models.unrolling import Lags, Unrolled
 from outpoint.posterior.effects import UNITS, CausalEffects, refuse_large
@@ -164,7 +164,7 @@ class _PairsOf:
         tabled = [v for v in self.order if self.has_table[v]]
         if not tabled:
             return
-        tables = stack_tables([{v: families[v] for v in tabled} for families in sets])
+        sums = TableSums(stack_tables([{v: families[v] for v in tabled} for families in sets]))
         for cause in tabled:
             wanted = np.flatnonzero(self.reach[cause] & self.has_table)
             if not len(wanted):
@@ -173,7 +173,7 @@ class _PairsOf:
             above[wanted] = True
             order = [v for v in tabled if above[v] and v != cause]
             try:
-                laws = sum_tables(tables, order, {cause: self.values[cause]}, set(wanted.tolist()))
+                laws = sums.laws(order, {cause: self.values[cause]}, set(wanted.tolist()))
             except TooLargeError:
                 for own, families in zip(out, sets, strict=True):
                     own[cause, wanted] = self._simulated(families, cause, order, wanted, rng)

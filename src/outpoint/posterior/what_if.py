@@ -19,8 +19,9 @@ from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.errors import OptionError
 from outpoint.graphs.blocks import find_paths
 from outpoint.models import NetworkModel
-from outpoint.models.intervening import Intervened, Settings, Target, changed
+from outpoint.models.intervening import Intervened, Target, changed
 from outpoint.models.network import code_of
+from outpoint.models.summing import Settings
 from outpoint.notebook import as_html
 from outpoint.posterior.draws import Draws, WeightedGraphs
 
