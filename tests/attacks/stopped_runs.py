@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from outpoint.__main__ import NOTHING_DONE, main
-from outpoint.signals import end_at_once
+from outpoint.signals import ENDING, end_at_once
 from tests.runs.killing import is_complete, wait_for
 from tests.runs.problems import differing, environment, use_short_rounds
 
@@ -102,6 +102,7 @@ class Command:
         said = Path("said.txt")
         reader, writer = os.pipe() if piped else (None, os.open(said, os.O_WRONLY | os.O_CREAT))
         os.truncate(said, 0) if not piped else said.write_text("")
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         child = os.fork()
         if not child:
             os.setsid()
@@ -109,7 +110,9 @@ class Command:
             os.dup2(writer, 2)
             if reader is not None:
                 os.close(reader)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)  # its last words go to the file
             _become(words, fork=fork)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(writer)
         return cls(child, said, reader)
 
@@ -152,6 +155,8 @@ def _become(words: list[str], *, fork: bool) -> None:
     if not fork:
         os.execve(sys.executable, [sys.executable, "-m", "outpoint", *words], environment())
     sys.argv = ["outpoint", *words]
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False, buffering=1)
     code = 1
     try:
         main()

@@ -28,6 +28,15 @@ def test_two_runs(run: Run, runs: Runs) -> None:
     assert f"largest difference {max(differences):.4f}" in lines[-1]
 
 
+def test_what_is_the_same_is_not_listed(run: Run, runs: Runs) -> None:
+    """Rows of 0.000 tell nothing."""
+    lines = run("compare", str(runs.exact), str(runs.exact)).out.splitlines()
+    assert [line.split()[:3] for line in lines] == [["Agreement", "largest", "difference"]]
+    listed = run("compare", str(runs.exact), str(runs.limited)).out.splitlines()[2:-2]
+    assert listed
+    assert all(abs(float(line.split()[-1])) >= 0.001 for line in listed)
+
+
 @pytest.mark.parametrize("kind", ["exact", "sampled"])
 def test_truth(run: Run, runs: Runs, kind: str) -> None:
     place = getattr(runs, kind)

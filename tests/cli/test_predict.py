@@ -1,11 +1,15 @@
 """``outpoint predict``, ``sample`` and ``parameters``: the tables of the Python interface."""
 
+import io
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
 import outpoint as op
+from outpoint.cli.summary import print_table
 from tests.cli.conftest import Run, Runs, check_schema, strict_json
 
 ROWS = "id,smoke,dysp,xray\n1,yes,no,yes\n2,no,,no\n3,,yes,\n"
@@ -54,6 +58,26 @@ def test_names_of_all_kinds(run: Run, runs: Runs) -> None:
     found = strict_json(run("parameters", str(runs.hostile), "--json").out)
     check_schema(found, "parameters")
     assert run("parameters", str(runs.hostile)).code == 0
+
+
+def test_rounding_errors_are_shown_as_nothing() -> None:
+    """Numbers in the same row tell what is large; a column of probabilities does not."""
+    frame = pd.DataFrame(
+        {
+            "term": ["intercept", "b", "c"],
+            "mean": [1e-17, 2e-13, 0.5],
+            "sd": [0.03, 1e-13, np.nan],
+            "probability": [1e-17, 0.25, 1.0],
+        }
+    )
+    console = Console(file=io.StringIO(), width=80)
+    print_table(console, frame, "a", significant=("mean", "sd"))
+    rows = [line.split() for line in console.file.getvalue().splitlines()[2:5]]
+    assert rows == [
+        ["intercept", "0", "0.0300", "0.000"],
+        ["b", "2e-13", "1e-13", "0.250"],
+        ["c", "0.500", "-", "1.000"],
+    ]
 
 
 def test_tables_of_parameters(run: Run, runs: Runs) -> None:

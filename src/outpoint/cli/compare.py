@@ -62,7 +62,7 @@ def compare(
 
 
 def _compare_runs(first: "Posterior", second: "Posterior", quiet: bool, json: bool) -> None:
-    from outpoint.cli.summary import make_console, print_line, print_table
+    from outpoint.cli.summary import LEAST_SHOWN, make_console, print_line, print_table
     from outpoint.cli.terminal import frame_to_rows, print_json
     from outpoint.posterior import compare_posteriors
 
@@ -80,7 +80,9 @@ def _compare_runs(first: "Posterior", second: "Posterior", quiet: bool, json: bo
         typer.echo(f"{found.largest_difference!r}")
     else:
         console = make_console()
-        print_table(console, found.edges.head(N_SHOWN), "largest differences")
+        seen = found.edges[found.edges["difference"].abs() >= LEAST_SHOWN]
+        if len(seen):
+            print_table(console, seen.head(N_SHOWN), "largest differences")
         print_line(
             console,
             "Agreement",

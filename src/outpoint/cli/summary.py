@@ -26,6 +26,9 @@ N_EDGES_SHOWN = 15
 LEAST_SHOWN = 0.0005
 """Smaller probabilities are 0.000 on the screen; such edges are not listed."""
 
+ROUNDING = 1e-12
+"""Numbers that are smaller beside those of the same unit are rounding errors."""
+
 N_KINDS_SHOWN = 60
 LABEL_WIDTH = 10
 PROBABILITIES_WIDTH = 28
@@ -130,11 +133,19 @@ def print_table(
 ) -> None:
     """A few rows of a table, a dash where there is no number.
 
-    Numbers have three decimals, in columns that are ``significant`` three digits that count.
+    Numbers have three decimals, in columns that are ``significant`` three digits that count; what
+    only rounding has left beside the other ones in its row is 0.
     """
     console.print(Text(printable(title), "bold"))
+    sizes = frame[[name for name in frame.columns if str(name) in significant]].select_dtypes(
+        "number"
+    )
+    least = (ROUNDING * sizes.abs().max(axis=1)).fillna(0.0).tolist()
     columns = {
-        str(name): [_cell(value, str(name) in significant) for value in frame[name].tolist()]
+        str(name): [
+            _cell(value, limit if str(name) in significant else None)
+            for value, limit in zip(frame[name].tolist(), least, strict=True)
+        ]
         for name in frame.columns
     }
     words = [str(name) for name in frame.columns if frame[name].dtype.kind not in "fi"]
@@ -150,12 +161,15 @@ def print_table(
     console.print()
 
 
-def _cell(value: object, significant: bool) -> str:
+def _cell(value: object, least: float | None) -> str:
+    """Text, or a number: with ``least`` the digits that count, or 0 if it is less."""
     if not isinstance(value, float):
         return printable(str(value))
     if math.isnan(value):
         return "-"
-    return write_number(value) if significant else f"{value:z.3f}"
+    if least is None:
+        return f"{value:z.3f}"
+    return write_number(value if abs(value) >= least else 0.0)
 
 
 def _width(name: str, column: list[str]) -> int:
