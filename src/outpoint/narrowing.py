@@ -35,6 +35,7 @@ from outpoint.search.winners import Winners, list_winners
 from outpoint.streams import named_seed
 from outpoint.tables import ScoreTable
 from outpoint.tables.build import (
+    MOST_NEEDED,
     Families,
     assemble_table,
     check_n_candidates,
@@ -87,6 +88,10 @@ WORTH_WIDENING = 0.005
 
 PER_CHANGE = 8.0
 """Mass of such sets that counts as much as a change of an edge, as in verdicts."""
+
+UNTOLD = 0.2
+"""Mass of such sets from which on a node gets as many candidates as it can have: what is further
+away than they are is not seen from the draws."""
 
 LITTLE_USE = 0.1
 """Use of all parents together, of those that are left out, below which it is not known well."""
@@ -229,7 +234,7 @@ def _try_candidates(
         use = np.maximum(use, np.maximum(pilot.edges, missing.edges))
         changes = missing.changes(pilot.edges)
         if may_widen:
-            stage.widen(use, np.maximum(changes, missing.mass / PER_CHANGE))
+            stage.widen(use, missing.mass, changes)
         kept = np.maximum(
             near, STAYING * spread_edges(np.ones(table.candidates.shape), table.candidates)
         )
@@ -270,6 +275,7 @@ class _Stage:
         self._usual = n_candidates
         self._numbers = np.full(problem.n_nodes, n_candidates)
         self._per_use = np.zeros(problem.n_nodes)
+        self._used = np.zeros(problem.n_nodes, dtype=np.int64)
         self._outside: dict[int, OwnSets] = {}
 
     def choose(self, preferred: NDArray[np.float64] | None = None) -> Candidates:
@@ -278,11 +284,20 @@ class _Stage:
             *self._families, self._numbers, self._problem.prior.required, preferred
         )
 
-    def widen(self, use: NDArray[np.float64], needs: NDArray[np.float64]) -> None:
-        """Share candidates out by the needs of nodes, and by their use of others [parent, child].
+    def widen(
+        self,
+        use: NDArray[np.float64],
+        missing: NDArray[np.float64],
+        changes: NDArray[np.float64],
+    ) -> None:
+        """Share candidates out by what is missing, and by the use of others [parent, child].
 
         What a node has needed in any pilot counts: it must not lose what it was given for that.
+        Where most is missing, the draws tell little of what would be used without a limit.
         """
+        needs = np.maximum(changes, missing / PER_CHANGE)
+        self._used[missing >= UNTOLD] = MOST_NEEDED
+        self._used = np.maximum(self._used, (use >= WORTH_IT).sum(axis=0))
         most_used_first = -np.sort(-use.T, axis=1)
         unused = np.zeros((len(use), len(use) + 1))
         unused[:, :-1] = np.cumsum(most_used_first[:, ::-1], axis=1)[:, ::-1]
@@ -292,6 +307,7 @@ class _Stage:
             self._usual,
             self._per_use,
             unused,
+            self._used,
             self._problem.max_parents,
             self._problem.scorer.affordable,
             WORTH_WIDENING,

@@ -23,12 +23,15 @@ def unused_after(use: NDArray[np.float64]) -> NDArray[np.float64]:
 EVENLY = unused_after(np.append(np.full(N - 1, 0.02), 0.0))
 
 
-def share(needs: dict[int, float], affordable: int = MILLIONS) -> NDArray[np.int64]:
+def share(
+    needs: dict[int, float], affordable: int = MILLIONS, n_used: int = 0
+) -> NDArray[np.int64]:
     """Numbers of candidates for nodes with these needs at the usual number."""
     per_use = np.zeros(N)
     for node, need in needs.items():
         per_use[node] = need / EVENLY[node, USUAL_CANDIDATES] ** 2
-    return share_candidates(USUAL_CANDIDATES, per_use, EVENLY, LIMIT, affordable, ENOUGH)
+    used = np.full(N, n_used)
+    return share_candidates(USUAL_CANDIDATES, per_use, EVENLY, used, LIMIT, affordable, ENOUGH)
 
 
 def n_scored(numbers: NDArray[np.int64]) -> int:
@@ -51,6 +54,14 @@ def test_a_node_gets_as_many_as_it_needs_and_no_more() -> None:
     assert (np.delete(numbers, 3) == USUAL_CANDIDATES).all()
     left = 0.01 * (EVENLY[3] / EVENLY[3, USUAL_CANDIDATES]) ** 2
     assert left[numbers[3]] <= ENOUGH < left[numbers[3] - 1]
+
+
+def test_needy_nodes_get_what_they_use_clearly() -> None:
+    """Sets with three members outside are not in the need."""
+    assert share({3: 0.006})[3] < 14
+    numbers = share({3: 0.006, 4: ENOUGH}, n_used=14)
+    assert numbers[3] == 14
+    assert numbers[4] == USUAL_CANDIDATES
 
 
 def test_the_neediest_come_first_where_not_all_can_have_enough() -> None:

@@ -154,6 +154,7 @@ def share_candidates(
     usual: int,
     per_use: Floats,
     unused: Floats,
+    used: NDArray[np.int64],
     max_parents: int,
     affordable: int,
     enough: float,
@@ -162,9 +163,10 @@ def share_candidates(
 
     ``unused[v, k]`` is the use of the parents that are left out if v has k candidates. What the
     table then lacks has two members from outside, so that the need of v is ``per_use[v]`` times the
-    square of that. The neediest node gets one more until no need is above ``enough``. Tables of
-    sums have ``MAX_TABLE_BYTES`` together, and at most ``affordable`` families are scored for nodes
-    with more than the usual number.
+    square of that; sets with more are not in it, so that needy nodes get the ``used[v]`` parents
+    that they use clearly in any case. The neediest node gets one more until no need is above
+    ``enough``. Tables of sums have ``MAX_TABLE_BYTES`` together, and at most ``affordable``
+    families are scored for nodes with more than the usual number.
     """
     n = len(per_use)
     nodes = np.arange(n)
@@ -181,11 +183,13 @@ def share_candidates(
     out = np.full(n, usual)
     left = np.array([MAX_TABLE_BYTES, affordable]) - of_number[out].sum(axis=0)
     can_grow = out < most
+    is_needy = per_use * unused[nodes, out] ** 2 > enough
     while True:
-        needs = np.where(can_grow, per_use * unused[nodes, out] ** 2, 0.0)
-        node = int(np.argmax(needs))
-        if needs[node] <= enough:
+        needs = per_use * unused[nodes, out] ** 2
+        wants = can_grow & (needs > enough) | can_grow & is_needy & (out < used)
+        if not wants.any():
             return out
+        node = int(np.argmax(np.where(wants, needs, -1.0)))
         more = of_number[out[node] + 1] - of_number[out[node]]
         if (more > left).any():
             can_grow[node] = False
