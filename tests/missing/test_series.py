@@ -310,6 +310,20 @@ def test_numbers_integrated(seed: int) -> None:
         assert abs(found.mean() - gold) < 5 * found.std() / np.sqrt(len(tables) / 2)
 
 
+def test_sampled_slices_agree_with_exact_ones() -> None:
+    """As beyond 16 variables, where nothing else is left; about five standard errors."""
+    frame = op.simulate_series(
+        op.Dag.from_edges(["x", "y", "x[-1]", "y[-1]"], [("x[-1]", "x"), ("x", "y")]), 40, 2
+    ).drop(columns="time")
+    data = op.load_series(frame.mask(np.random.default_rng(3).random(frame.shape) < 0.1))
+    options: dict[str, Any] = {"seed": 1, "warmup": 10, "steps": 400, "chains": 2}
+    exact, sampled = (op.learn(data, **options, method=how) for how in ("exact", "mcmc"))
+    assert (exact.method, sampled.method) == ("augment", "augment+mcmc")
+    assert (exact.edge_probabilities - sampled.edge_probabilities).abs().to_numpy().max() < 0.1
+    sampled_effects = sampled.effects_over_time(1)
+    assert len(sampled_effects) == len(exact.effects_over_time(1))
+
+
 def test_a_column_that_is_mostly_empty_is_named_once() -> None:
     """By the name that it is read by, which its lagged copies do not have."""
     frame = pd.DataFrame(np.random.default_rng(1).normal(size=(60, 2)), columns=["x", "y"])
