@@ -310,6 +310,7 @@ def test_numbers_integrated(seed: int) -> None:
         assert abs(found.mean() - gold) < 5 * found.std() / np.sqrt(len(tables) / 2)
 
 
+@pytest.mark.long
 def test_sampled_slices_agree_with_exact_ones() -> None:
     """As beyond 16 variables, where nothing else is left; about five standard errors."""
     frame = op.simulate_series(
