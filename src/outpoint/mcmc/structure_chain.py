@@ -26,7 +26,6 @@ from outpoint.mcmc.dag import (
     code_score,
     copy_dag,
     dag_score,
-    find_layers,
     has_parent,
     make_dag,
     set_dag,
@@ -49,15 +48,15 @@ class Neighbourhood(NamedTuple):
     """Who can be reached from a DAG by changing one edge.
 
     ``reach[u]`` holds the descendants of u as bits of 64-bit words; ``additions[v]`` counts the
-    parents that v could get, ``reversals[v]`` its incoming edges that could be turned. ``order``
-    is any order of the nodes.
+    parents that v could get, ``reversals[v]`` its incoming edges that could be turned. In
+    ``order`` parents stand before their children; ``is_placed`` is scratch space for it.
     """
 
     reach: NDArray[np.uint64]
-    layer: NDArray[np.int64]
     additions: NDArray[np.int64]
     reversals: NDArray[np.int64]
     order: NDArray[np.int64]
+    is_placed: NDArray[np.bool_]
 
 
 class StructureState(NamedTuple):
@@ -77,8 +76,8 @@ def make_neighbourhood(n: int) -> Neighbourhood:
         np.zeros((n, -(-n // 64)), dtype=np.uint64),
         np.zeros(n, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
         np.arange(n),
+        np.zeros(n, dtype=np.bool_),
     )
 
 
@@ -145,21 +144,43 @@ def has_bit(reach, row, node):
 
 
 @inlined
-def fill_reach(dag, near):
-    """Descendants of every node, from the last layer to the first."""
-    n = dag.n_parents.size
+def sort_nodes(dag, near):
+    """Bring ``near.order`` into an order in which parents stand before their children."""
+    order, is_placed = near.order, near.is_placed
+    n = order.size
     for node in range(n):
-        for word in range(near.reach.shape[1]):
+        is_placed[node] = False
+    n_placed = 0
+    while n_placed < n:
+        for place in range(n_placed, n):
+            node = order[place]
+            is_next = True
+            for i in range(dag.n_parents[node]):
+                if not is_placed[dag.parents[node, i]]:
+                    is_next = False
+                    break
+            if is_next:
+                order[place] = order[n_placed]
+                order[n_placed] = node
+                is_placed[node] = True
+                n_placed += 1
+
+
+@inlined
+def fill_reach(dag, near):
+    """Descendants of every node, from the last in order to the first."""
+    sort_nodes(dag, near)
+    n, n_words = near.reach.shape
+    for node in range(n):
+        for word in range(n_words):
             near.reach[node, word] = np.uint64(0)
-    n_layers = find_layers(dag, near.order, near.layer)
-    for level in range(n_layers - 1, 0, -1):
-        for node in range(n):
-            if near.layer[node] == level:
-                for i in range(dag.n_parents[node]):
-                    parent = dag.parents[node, i]
-                    for word in range(near.reach.shape[1]):
-                        near.reach[parent, word] |= near.reach[node, word]
-                    near.reach[parent, node >> 6] |= np.uint64(1) << np.uint64(node & 63)
+    for place in range(n - 1, -1, -1):
+        node = near.order[place]
+        for i in range(dag.n_parents[node]):
+            parent = dag.parents[node, i]
+            for word in range(n_words):
+                near.reach[parent, word] |= near.reach[node, word]
+            near.reach[parent, node >> 6] |= np.uint64(1) << np.uint64(node & 63)
 
 
 @inlined
@@ -260,7 +281,7 @@ def _try_edge(view, chain, max_parents, with_reversals, rng):
 
 @inlined
 def _copy_neighbourhood(source, target):
-    for node in range(source.layer.size):
+    for node in range(source.order.size):
         for word in range(source.reach.shape[1]):
             target.reach[node, word] = source.reach[node, word]
         target.additions[node] = source.additions[node]
