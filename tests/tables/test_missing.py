@@ -156,3 +156,13 @@ def test_nothing_is_missing_where_all_sets_are_scored() -> None:
     found = estimate_missing(make_table(), N - 1, SCORER, PRIOR, draws(1)[:50])
     assert not found.mass.any()
     assert not found.edges.any()
+
+
+@pytest.mark.filterwarnings("error")
+def test_sets_that_are_far_better_than_all_of_the_table() -> None:
+    """As with a million rows: they have all of the posterior, and no number overflows."""
+    better = CustomScore(lambda child, parents: 1e4 * (len(parents) > 1))
+    scorer = better.bind(Dataset(NAMES, np.zeros((1, N))))
+    found = estimate_missing(make_table(), 1, scorer, PRIOR, draws(1)[:50])
+    assert found.mass.max() == pytest.approx(1.0)
+    assert found.edges.max() <= 1.0 + 1e-9

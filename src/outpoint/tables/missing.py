@@ -36,6 +36,9 @@ nodes together, of which every node has some."""
 FAINT = -14.0
 """Log weight, relative to the set in the draw, from which on a set is counted."""
 
+ALL_OF_IT = 100.0
+"""Log of a ratio from which on a set has all of the posterior, whatever the ratio is."""
+
 MOST_AROUND = 256
 """Sets around one draw that are counted, the best ones."""
 
@@ -149,7 +152,8 @@ class _Surroundings:
                 closed = np.append(closed, False)
                 fitting = np.where(closed[self._candidates], -np.inf, log_exchanged)
                 log_sum = np.logaddexp(log_smaller, np.logaddexp.reduce(fitting, axis=1))
-                ratio = np.where(closed[sets].any(axis=1), 0.0, np.exp(log_scores - log_sum))
+                log_ratio = np.minimum(log_scores - log_sum, ALL_OF_IT)
+                ratio = np.where(closed[sets].any(axis=1), 0.0, np.exp(log_ratio))
                 added[-1] += ratio.sum()
                 np.add.at(added, sets[sets >= 0], np.repeat(ratio, (sets >= 0).sum(axis=1)))
         return added
