@@ -96,6 +96,8 @@ def many_names(file: Loose) -> None:
     n = 9000
     file.header["names"] = [f"v{i}" for i in range(n)]
     told("kinds", [])(file)
+    for name in ("missing_mass", "missing_edges"):
+        del file.arrays[name]
     for name in (
         "codes",
         "best_code",
@@ -103,7 +105,6 @@ def many_names(file: Loose) -> None:
         "edges",
         "edge_batches",
         "candidates",
-        "missing_mass",
     ):
         old = file.arrays[name]
         axis = old.ndim - (2 if name in ("edges", "edge_batches", "candidates") else 1)

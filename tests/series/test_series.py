@@ -194,7 +194,7 @@ def test_categorical_series_and_interventions():
     rng = np.random.default_rng(4)
     values = rng.integers(0, 2, (80, 2))
     values[1:, 1] = np.where(rng.random(79) < 0.9, values[:-1, 0], values[1:, 1])
-    frame = pd.DataFrame(np.array(["no", "yes"])[values], columns=["a", "b"])
+    frame = pd.DataFrame(np.array(["no", "yes"])[values], columns=["x", "y"])
     frame["set"] = np.where(np.arange(80) % 10 == 0, "y", "")
     data = op.load_series(frame, interventions="set")
     assert data.levels == (("no", "yes"),) * 4

@@ -25,6 +25,7 @@ from outpoint.errors import OptionError
 from outpoint.graphs import Dag, count_members
 from outpoint.graphs.blocks import add_ancestors, add_matrices
 from outpoint.graphs.extensions import log_linear_extensions
+from outpoint.graphs.values import DAG
 from outpoint.posterior.augmented import AugmentedPosterior
 from outpoint.posterior.convergence import RUN_LONGER
 from outpoint.posterior.diagnostics import Limits, with_rare_events
@@ -237,6 +238,7 @@ class WeightedPosterior(Posterior):
             if total >= at_least
         ]
 
+    @takes(dag=DAG)
     def parameters(self, dag: Dag | None = None) -> dict[str, pd.DataFrame]:
         """Those of the base: given a DAG, weights of DAGs do not matter."""
         return self.base.parameters(self.map_dag if dag is None else dag)
