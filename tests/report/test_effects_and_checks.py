@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import outpoint as op
+from outpoint.report import checking
 from outpoint.report.answers import list_effects, list_experiments
 from outpoint.report.checking import check_columns
 from outpoint.report.html import render_report
@@ -57,7 +58,7 @@ def test_experiments_are_those_of_the_posterior(confounded):
     assert list_experiments(settled) is None
 
 
-def test_columns_that_the_model_does_not_make_are_odd():
+def test_columns_that_the_model_does_not_make_are_odd(monkeypatch):
     """Nothing is odd about normal columns; a skewed one with many zeros is in two ways."""
     rng = np.random.default_rng(4)
     x = rng.normal(size=200)
@@ -65,6 +66,7 @@ def test_columns_that_the_model_does_not_make_are_odd():
     check = check_columns(op.learn(plain, seed=1), plain)
     assert check is not None
     assert (check.n_columns, check.n_tables) == (2, 100)
+    assert check.n_rows == check.n_obs == plain.n_obs
     assert len(check.odd) <= 1  # 6 figures at 2 in 50 each
     counts = np.where(x > 0.5, np.exp(3 * x), 0.0)
     skewed = op.Dataset(("x", "n"), np.column_stack([x, counts]))
@@ -75,5 +77,8 @@ def test_columns_that_the_model_does_not_make_are_odd():
     assert ("n", "skewness") in odd
     assert ("n", "share of the commonest value") in odd
     assert all(not one.lower <= one.observed <= one.upper for one in found.odd)
+    monkeypatch.setattr(checking, "MOST_IN_TABLE", 200)
+    fewer = check_columns(posterior, skewed)
+    assert (fewer.n_rows, fewer.n_obs) == (100, skewed.n_obs)
     assert check_columns(posterior, None) is None
     assert check_columns(op.learn(plain, "bic", seed=1), plain) is None

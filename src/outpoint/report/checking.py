@@ -1,8 +1,8 @@
 """A predictive check: whether columns are what the averaged model would make of such data.
 
-Tables of as many rows are simulated, each with a DAG and parameters of its own, and some figures of
-every column are compared with those of the data. A figure that hardly any simulated table reaches
-is a sign that the model does not describe the column, whatever the DAG.
+Tables of as many rows, up to a limit, are simulated, each with a DAG and parameters of its own, and
+some figures of every column are compared with those of the data. A figure that hardly any simulated
+table reaches is a sign that the model does not describe the column, whatever the DAG.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ N_TABLES = 100
 MOST_CELLS = 4_000_000
 """Cells that are simulated; larger tables are compared with fewer ones."""
 LEAST_TABLES = 20
+MOST_IN_TABLE = 1_000_000
+"""Cells of each; of larger data some rows are compared."""
 LEAST_SPIKE = 0.1
 """Least share of rows with one and the same value that counts as a spike."""
 RARE = 0.02
@@ -62,11 +64,13 @@ class Oddity:
 
 @dataclass(frozen=True)
 class Check:
-    """What is odd, of how many columns, next to how many simulated tables."""
+    """What is odd, of how many columns, next to how many simulated tables of how many rows."""
 
     odd: list[Oddity]
     n_columns: int
     n_tables: int
+    n_rows: int
+    n_obs: int
 
 
 def check_columns(posterior: Posterior, data: Dataset | None) -> Check | None:
@@ -76,17 +80,21 @@ def check_columns(posterior: Posterior, data: Dataset | None) -> Check | None:
         return None
     if posterior.is_series or data.is_set.any():
         return None
-    n_tables = int(np.clip(MOST_CELLS // data.values.size, LEAST_TABLES, N_TABLES))
-    tables = posterior.replicate(n_tables, data.n_obs)
+    n_rows = min(data.n_obs, max(1, MOST_IN_TABLE // len(data.names)))
+    rows = np.random.default_rng(data.n_obs).permutation(data.n_obs)[:n_rows]
+    observed = data.values[np.sort(rows)]
+    n_tables = int(np.clip(MOST_CELLS // observed.size, LEAST_TABLES, N_TABLES))
+    tables = posterior.replicate(n_tables, n_rows)
     odd = []
     for v, (name, levels) in enumerate(zip(data.names, data.levels, strict=True)):
         if levels is not None:
             continue  # counts of levels are fitted, whatever they are
         for what, figure in FIGURES.items():
-            seen = figure(data.values[:, v])
+            seen = figure(observed[:, v])
             made = np.array([figure(table[:, v]) for table in tables])
             share = min((made >= seen).mean(), (made <= seen).mean())
             if share <= RARE and seen not in made:
                 limits = np.quantile(made, [0.025, 0.975]).tolist()
                 odd.append(Oddity(name, what, seen, *limits))
-    return Check(odd, int(sum(one is None for one in data.levels)), n_tables)
+    n_columns = int(sum(one is None for one in data.levels))
+    return Check(odd, n_columns, n_tables, n_rows, data.n_obs)
