@@ -134,3 +134,21 @@ def test_what_is_set_no_longer_depends_on_its_parents() -> None:
 
 def test_scores_without_a_model_have_none() -> None:
     assert NetworkModel.from_score(BIC(), TABLES["bge"]) is None
+
+
+def test_weights_of_levels_are_the_densities_of_their_codes() -> None:
+    data = mixed(dependent_mixture(np.random.default_rng(3), 60, (4, 0, 3, 0)), (5, 0, 3, 0))
+    model = model_of("blocks", data)
+    for number, dag in enumerate(all_dags(4)[::90]):
+        network = model.sample_parameters(dag, np.random.default_rng(number))
+        columns = network.coding.encode(data.values)
+        for v, unseen in ((0, 1), (2, 0)):
+            codes = network.coding.codes[v]
+            assert codes is not None
+            found = network.level_weights(v, columns.copy())
+            assert np.isneginf(found).all(axis=0).sum() == unseen
+            for level in np.flatnonzero(np.isfinite(codes).all(axis=1)):
+                given = columns.copy()
+                given[:, network.coding.columns_of(v)] = codes[level]
+                expected = sum(part.log_density(given) for part in network.families[v])
+                np.testing.assert_allclose(found[:, level], expected, rtol=1e-10, atol=1e-10)

@@ -86,14 +86,27 @@ class Network:
         return total
 
     def level_weights(self, variable: int, columns: Floats) -> Floats:
-        """Log densities (row, level) at the codes of a variable's levels, given its parents."""
+        """Log densities (row, level) at the codes of a variable's levels, given its parents.
+
+        The codes of a level are the same in every row and the means of contrasts given the parents
+        are those of all levels, so that the sum of squared gaps is a product of matrices.
+        """
         codes, own = self.coding.codes[variable], self.coding.columns_of(variable)
         assert codes is not None
-        out = np.full((len(columns), len(codes)), -np.inf)
-        for level in np.flatnonzero(~np.isnan(codes).any(axis=1)):
-            columns[:, own] = codes[level]
-            out[:, level] = sum(part.log_density(columns) for part in self.families[variable])
-        return out
+        columns[:, own] = 0.0
+        means, precisions, gaps = [], [], []
+        for part in self.families[variable]:
+            assert isinstance(part, DrawnRegression)
+            mean, variance = part.locations(columns)
+            among = [own.index(p) for p in part.parents if p in own]
+            slopes = part.slopes[0, [p in own for p in part.parents]]
+            means.append(mean)
+            precisions.append(1.0 / variance)
+            gaps.append(codes[:, own.index(part.child)] - codes[:, among] @ slopes)
+        mean, precision, gap = np.stack(means, 1), np.stack(precisions, 1), np.stack(gaps)
+        constant = (precision * mean**2 - np.log(precision / (2 * np.pi))).sum(axis=1)
+        squares = precision @ gap**2 - 2.0 * (precision * mean) @ gap + constant[:, None]
+        return np.asarray(np.where(np.isnan(codes).any(axis=1), -np.inf, -0.5 * squares))
 
     def _draw_level(
         self, variable: int, columns: Floats, own: list[int], rng: np.random.Generator
