@@ -141,13 +141,19 @@ class Regression:
         )
 
     def student(self, columns: Floats) -> tuple[Floats, Floats, Floats]:
-        """Location, spread and degrees of freedom of the predictive law, given every row."""
-        place = self.states.places(self.states.number(columns))
+        """Location, spread and degrees of freedom of the predictive law, given every row.
+
+        Where there is one state for all rows, the degrees of freedom are one number.
+        """
+        place = np.zeros(1, dtype=np.intp)
+        if self.states.parents:
+            place = self.states.places(self.states.number(columns))
         gaps = columns[:, list(self.parents)] - self.centres[place]
-        location = self.levels[place] + np.einsum("rp,rp->r", self.slopes[place], gaps)
-        leverage = 1.0 + 1.0 / self.weights[place]
+        slopes = np.broadcast_to(self.slopes[place], gaps.shape)
+        location = self.levels[place] + np.einsum("rp,rp->r", slopes, gaps)
+        leverage = np.full(len(columns), 1.0 + 1.0 / self.weights[place])
         for own in np.unique(place) if self.parents else ():
-            rows = place == own
+            rows = place == own if self.states.parents else slice(None)
             solved = np.linalg.solve(self.roots[own].T, gaps[rows].T)
             leverage[rows] += np.einsum("pr,pr->r", solved, solved)
         freedom = self.freedoms[place]
@@ -161,7 +167,7 @@ class Regression:
     def fill(self, columns: Floats, rng: np.random.Generator) -> None:
         """Draw the column from its predictive law, given those of its parents."""
         location, spread, freedom = self.student(columns)
-        columns[:, self.child] = location + spread * rng.standard_t(freedom)
+        columns[:, self.child] = location + spread * rng.standard_t(freedom, size=len(columns))
 
     def draw(self, rng: np.random.Generator) -> DrawnRegression:
         """Parameters in all states, drawn from the posterior."""
