@@ -30,8 +30,6 @@ RANK = {
     "clock": 0.25,
     "streams": 0,
     "borrowing": 0.3,
-    "kernel_calls": 0.4,
-    "kernel_cache": 0.4,
     "kernels": 0.5,
     "ahead": 0.6,
     "showing": 0.6,

@@ -21,8 +21,7 @@ import typer
 from outpoint.errors import OptionError
 from outpoint.naming import flag
 from outpoint.options import LEARN, OPTIONS, Option, Options, Role, names_of, options_of
-from outpoint.options.option import MODEL_PANEL, READING_PANEL
-from outpoint.options.start import STARTS
+from outpoint.options.option import MODEL_PANEL, READING_PANEL, STARTS
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset

@@ -6,8 +6,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.borrowing import lend
-from outpoint.kernel_calls import address_of, loan_address
+from outpoint.borrowing import address_of, lend, loan_address
 from outpoint.mcmc.crossover import make_crossover
 from outpoint.mcmc.moves import MOVES
 from outpoint.mcmc.moves.families import FAMILIES_TOGETHER

@@ -54,12 +54,12 @@ from outpoint.options.option import (
     SEARCH_PANEL,
     Option,
     Role,
+    Start,
     declare,
     known,
     reading,
     sampling,
 )
-from outpoint.options.start import Start
 from outpoint.registry import METHODS, SCORES, list_scores
 
 SCORE_OBJECTS = ", ".join(f"{entry.class_name}()" for entry in SCORES.values())
