@@ -21,7 +21,7 @@ from outpoint.data import Dataset
 from outpoint.missing.cells import Cells
 from outpoint.models.model import NetworkModel
 from outpoint.models.network import Network
-from outpoint.models.regression import DrawnRegression
+from outpoint.models.conditionals import DrawnRegression
 from outpoint.models.statistics import RowStatistics
 
 

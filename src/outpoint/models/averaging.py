@@ -34,7 +34,7 @@ from outpoint.errors import DataError
 from outpoint.models.gaussian_rows import GaussianNetworks, relative_error
 from outpoint.models.model import NetworkModel
 from outpoint.models.network import order_of
-from outpoint.models.regression import Regression
+from outpoint.models.conditionals import Regression
 from outpoint.models.tables import Table
 from outpoint.naming import enumerate_names
 

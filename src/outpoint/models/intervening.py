@@ -26,7 +26,7 @@ from outpoint.kernels import kernel
 from outpoint.models.coding import Coding
 from outpoint.models.model import NetworkModel
 from outpoint.models.network import order_of
-from outpoint.models.regression import DrawnRegression, Regression
+from outpoint.models.conditionals import DrawnRegression, Regression
 from outpoint.models.summing import Settings, Tables, TableSums
 from outpoint.models.tables import DrawnTable, Table
 

@@ -1,7 +1,7 @@
 """What data say about the parameters of any DAG, by the model whose marginal likelihood a score is.
 
 Parameters of different families are independent, before the data and after, so that everything is a
-product over families: posteriors (:mod:`outpoint.models.regression` and ``tables``), predictive
+product over families: posteriors (:mod:`outpoint.models.conditionals` and ``tables``), predictive
 densities p(x | G, D), draws of parameters. A family uses the rows in which its child was not set
 from outside. The scores bge, bdeu, blocks and conditional-gaussian have such a model; bic and
 scores of one's own have none.
@@ -24,7 +24,7 @@ from outpoint.graphs import Dag
 from outpoint.models.coding import Coding
 from outpoint.models.configurations import Configurations
 from outpoint.models.network import Network, order_of
-from outpoint.models.regression import NormalPrior, Regression
+from outpoint.models.conditionals import NormalPrior, Regression
 from outpoint.models.statistics import ColumnMoments, RowStatistics, Statistics
 from outpoint.models.statistics import Family as FamilyNumbers
 from outpoint.models.tables import Table

@@ -11,7 +11,7 @@ import numpy as np
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError
 from outpoint.models.coding import Coding
-from outpoint.models.regression import DrawnRegression
+from outpoint.models.conditionals import DrawnRegression
 from outpoint.models.tables import DrawnTable
 from outpoint.naming import enumerate_names
 

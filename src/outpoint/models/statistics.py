@@ -15,7 +15,7 @@ from outpoint.data import Dataset
 from outpoint.errors import OptionError
 from outpoint.models.coding import Coding
 from outpoint.models.configurations import Configurations
-from outpoint.models.regression import Moments
+from outpoint.models.conditionals import Moments
 from outpoint.naming import enumerate_names
 
 States = NDArray[np.int64]

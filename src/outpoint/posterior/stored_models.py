@@ -16,7 +16,7 @@ from outpoint.arrays import Booleans, Floats
 from outpoint.errors import require
 from outpoint.models.coding import Coding
 from outpoint.models.model import NetworkModel, Prior
-from outpoint.models.regression import Moments, NormalPrior
+from outpoint.models.conditionals import Moments, NormalPrior
 from outpoint.models.statistics import ColumnMoments, Family, FamilyStatistics
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.posterior import Posterior
