@@ -14,8 +14,15 @@ from numpy.typing import NDArray
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError, OutpointError
 from outpoint.exact.draws import sample_dags
-from outpoint.exact.scaled import Scaled, log_mantissa, sum_over_larger, sum_scores
-from outpoint.exact.sums import scale_by_best_orders, sum_downward, sum_upward
+from outpoint.exact.sums import (
+    Scaled,
+    log_mantissa,
+    scale_by_best_orders,
+    sum_downward,
+    sum_over_larger,
+    sum_scores,
+    sum_upward,
+)
 from outpoint.kernels import kernel, run_chunked
 from outpoint.progress import FractionCallback, tell_fractions
 from outpoint.tables import ScoreTable

@@ -23,12 +23,10 @@ import numpy as np
 from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.errors import TooLargeError
 from outpoint.kernels import kernel
-from outpoint.models.coding import Coding
+from outpoint.models.conditionals import DrawnRegression, DrawnTable, Regression, Table
 from outpoint.models.model import NetworkModel
-from outpoint.models.network import order_of
-from outpoint.models.conditionals import DrawnRegression, Regression
+from outpoint.models.network import Coding, order_of
 from outpoint.models.summing import Settings, Tables, TableSums
-from outpoint.models.tables import DrawnTable, Table
 
 Families = dict[int, tuple[DrawnRegression | DrawnTable, ...]]
 SIMULATED = 200

@@ -21,13 +21,10 @@ from outpoint.arrays import Booleans, Floats
 from outpoint.data import Dataset
 from outpoint.errors import OptionError
 from outpoint.graphs import Dag
-from outpoint.models.coding import Coding
-from outpoint.models.configurations import Configurations
-from outpoint.models.network import Network, order_of
-from outpoint.models.conditionals import NormalPrior, Regression
+from outpoint.models.conditionals import Configurations, NormalPrior, Regression, Table
+from outpoint.models.network import Coding, Network, order_of
 from outpoint.models.statistics import ColumnMoments, RowStatistics, Statistics
 from outpoint.models.statistics import Family as FamilyNumbers
-from outpoint.models.tables import Table
 from outpoint.scores import BDeu, BGe, LocalScore
 from outpoint.scores.blocks import Blocks
 from outpoint.scores.conditional_gaussian import ConditionalGaussian

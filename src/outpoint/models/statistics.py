@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from outpoint.arrays import Booleans, Floats
 from outpoint.data import Dataset
 from outpoint.errors import OptionError
-from outpoint.models.coding import Coding
-from outpoint.models.configurations import Configurations
-from outpoint.models.conditionals import Moments
+from outpoint.models.conditionals import Configurations, Moments
+from outpoint.models.network import Coding
 from outpoint.naming import enumerate_names
 
 States = NDArray[np.int64]

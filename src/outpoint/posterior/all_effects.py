@@ -17,6 +17,7 @@ import numpy as np
 from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.errors import OptionError, TooLargeError
 from outpoint.models import NetworkModel
+from outpoint.models.conditionals import Table
 from outpoint.models.intervening import (
     MOST_LISTED,
     OFTEN,
@@ -30,7 +31,6 @@ from outpoint.models.intervening import (
 )
 from outpoint.models.network import order_of
 from outpoint.models.summing import TableSums
-from outpoint.models.tables import Table
 from outpoint.models.unrolling import Lags, Unrolled
 from outpoint.posterior.effects import UNITS, CausalEffects, refuse_large
 from outpoint.posterior.what_if import (

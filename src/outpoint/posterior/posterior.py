@@ -493,7 +493,7 @@ class Posterior(ModelAnswers):
 
     def to_arviz(self) -> xr.DataTree:
         """The draws as ArviZ takes them: groups ``posterior`` and ``sample_stats``."""
-        from outpoint.posterior.exchange import make_tree
+        from outpoint.posterior.export import make_tree
 
         return make_tree(self)
 
@@ -517,7 +517,7 @@ class Posterior(ModelAnswers):
     @takes(path=PATH, chain=Whole())
     def write_trajectory(self, path: str | Path, chain: int = 0) -> None:
         """Write the draws of one chain as a Benchpress trajectory (CSV, changes only)."""
-        from outpoint.posterior.exchange import write_trajectory
+        from outpoint.posterior.export import write_trajectory
 
         write_trajectory(self, path, chain)
 

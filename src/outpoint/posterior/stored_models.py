@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import require
-from outpoint.models.coding import Coding
-from outpoint.models.model import NetworkModel, Prior
 from outpoint.models.conditionals import Moments, NormalPrior
+from outpoint.models.model import NetworkModel, Prior
+from outpoint.models.network import Coding
 from outpoint.models.statistics import ColumnMoments, Family, FamilyStatistics
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.posterior import Posterior
