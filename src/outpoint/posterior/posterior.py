@@ -290,7 +290,7 @@ class Posterior(ModelAnswers):
         cause, the optimal sets and what is left of both when nothing more can be left out, of all
         DAGs drawn, and the empty set. In DAGs with the edge effect -> cause no set is valid.
         """
-        from outpoint.posterior.adjustment import rank_adjustment_sets
+        from outpoint.posterior.designs import rank_adjustment_sets
 
         nodes = self._node(cause), self._node(effect)
         return rank_adjustment_sets(self._graphs(), self.names, *nodes, n)
@@ -313,7 +313,7 @@ class Posterior(ModelAnswers):
         (cause, effect) uncertainty is the standard deviation of the mean of :meth:`effect` given
         the DAG, and ``removed`` the share of its square.
         """
-        from outpoint.posterior.next_experiment import rank_experiments
+        from outpoint.posterior.designs import rank_experiments
 
         if effect is not None:
             if target is not None:
@@ -524,7 +524,7 @@ class Posterior(ModelAnswers):
     @takes(path=PATH)
     def save(self, path: str | Path) -> None:
         """Write the posterior to a file, a NumPy archive that :func:`outpoint.load` reads."""
-        from outpoint.posterior.storage import save
+        from outpoint.posterior.files import save
 
         save(self, Path(path))
 
