@@ -11,7 +11,7 @@ from outpoint.scores.base import FamilyScorer, GaussianPosterior, LocalScore, Se
 from outpoint.scores.bdeu import BDeu
 from outpoint.scores.bic import BIC
 from outpoint.scores.blocks import Blocks
-from outpoint.scores.checks import note_few_rows, note_holes
+from outpoint.scores.binding import note_few_rows, note_holes
 from outpoint.scores.conditional_gaussian import ConditionalGaussian
 from outpoint.scores.custom import CustomScore
 from outpoint.scores.edge_prior import GivenEdgePrior

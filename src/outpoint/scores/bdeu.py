@@ -20,7 +20,7 @@ import numpy as np
 from outpoint.data import Dataset
 from outpoint.kernels import kernel
 from outpoint.scores.base import FamilyScorer, Members, Scores, SetScorer
-from outpoint.scores.checks import (
+from outpoint.scores.binding import (
     check_sample_size,
     refuse_degenerate,
     refuse_many_levels,

@@ -23,7 +23,7 @@ from outpoint.errors import DataError, OptionError
 from outpoint.kernels import kernel
 from outpoint.kinds import in_brief
 from outpoint.scores.base import FamilyScorer, Members, Scores, SetScorer
-from outpoint.scores.checks import is_positive_number, refuse_degenerate, refuse_mixture
+from outpoint.scores.binding import is_positive_number, refuse_degenerate, refuse_mixture
 from outpoint.scores.contingency import Table, count_states, make_numbering, merge_rows
 from outpoint.scores.interventions import score_observed
 

@@ -31,7 +31,7 @@ import numpy as np
 
 from outpoint.data import Dataset
 from outpoint.scores.base import FamilyScorer, Scores
-from outpoint.scores.checks import refuse_degenerate, refuse_many_levels
+from outpoint.scores.binding import refuse_degenerate, refuse_many_levels
 from outpoint.scores.gaussian import GaussianScorer, NormalWishart, scales_of
 from outpoint.scores.interventions import score_observed
 

@@ -35,7 +35,7 @@ from outpoint.scores.base import (
     subsets_of_size,
 )
 from outpoint.scores.bdeu import MAX_LEVELS
-from outpoint.scores.checks import check_sample_size, refuse_degenerate, refuse_many_levels
+from outpoint.scores.binding import check_sample_size, refuse_degenerate, refuse_many_levels
 from outpoint.scores.gaussian import NormalWishart, add_log_likelihoods, size_constants
 from outpoint.scores.interventions import score_observed
 

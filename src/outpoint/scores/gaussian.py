@@ -39,7 +39,7 @@ from outpoint.kernels import kernel
 from outpoint.kinds import in_brief
 from outpoint.naming import enumerate_names, option
 from outpoint.scores.base import FamilyScorer, GaussianPosterior, Members, Scores, SetScorer
-from outpoint.scores.checks import is_positive_number, refuse_degenerate, require_kind
+from outpoint.scores.binding import is_positive_number, refuse_degenerate, require_kind
 from outpoint.scores.interventions import score_observed
 
 FAR = 10

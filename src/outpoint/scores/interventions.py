@@ -23,7 +23,7 @@ from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError
 from outpoint.naming import enumerate_names, option
 from outpoint.scores.base import FamilyScorer, LocalScore, Nodes, Scores
-from outpoint.scores.checks import go_on, require_complete
+from outpoint.scores.binding import go_on, require_complete
 from outpoint.scores.prior import StructurePrior
 
 Rows = NDArray[np.bool_]
