@@ -15,7 +15,7 @@ import pytest
 from numba.core.caching import CacheImpl, IndexDataCacheFile, UserProvidedCacheLocator
 
 from outpoint import kernels
-from outpoint.clock import compile_seconds
+from outpoint.progress import compile_seconds
 
 SOURCE = """
 from outpoint.kernels import kernel

@@ -20,9 +20,8 @@ from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.data import Dataset
 from outpoint.missing.cells import Cells
 from outpoint.models.conditionals import DrawnRegression
-from outpoint.models.model import NetworkModel
+from outpoint.models.model import NetworkModel, RowStatistics
 from outpoint.models.network import Network
-from outpoint.models.statistics import RowStatistics
 
 
 class _Turn(NamedTuple):

@@ -28,13 +28,6 @@ from outpoint.graphs.values import DAG
 from outpoint.kinds import Whole, choice
 from outpoint.notebook import as_html
 from outpoint.posterior.admissible import Admissible, IsScored
-from outpoint.posterior.asked import (
-    DATASET,
-    FEATURE,
-    PAIR,
-    THRESHOLD,
-    WEIGHTS,
-)
 from outpoint.posterior.comparison import On, TruthComparison, compare_with_truth, roc_curve
 from outpoint.posterior.consensus import build_consensus_cpdag, build_consensus_dag
 from outpoint.posterior.draws import (
@@ -53,7 +46,14 @@ from outpoint.posterior.export import CONTENTS
 from outpoint.posterior.feature_parser import parse_feature
 from outpoint.posterior.features import Adjacent, Edge, Feature, FeatureFunction, Not
 from outpoint.posterior.info import RunInfo
-from outpoint.posterior.model_answers import ModelAnswers
+from outpoint.posterior.model_answers import (
+    DATASET,
+    FEATURE,
+    PAIR,
+    THRESHOLD,
+    WEIGHTS,
+    ModelAnswers,
+)
 
 if TYPE_CHECKING:
     import os

@@ -20,8 +20,7 @@ from outpoint.naming import write_number
 from outpoint.posterior import Posterior
 from outpoint.posterior.admissible import describe_best, judge_certainty
 from outpoint.posterior.files import run_again
-from outpoint.report.answers import list_dags, list_effects, list_experiments
-from outpoint.report.checking import check_columns
+from outpoint.report.answers import check_columns, list_dags, list_effects, list_experiments
 from outpoint.report.facts import (
     describe_columns,
     describe_dags,

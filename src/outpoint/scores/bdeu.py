@@ -25,9 +25,9 @@ from outpoint.scores.binding import (
     refuse_degenerate,
     refuse_many_levels,
     require_kind,
+    score_observed,
 )
 from outpoint.scores.contingency import Table, count_states, make_numbering, merge_rows
-from outpoint.scores.interventions import score_observed
 
 MAX_LEVELS = 5000
 

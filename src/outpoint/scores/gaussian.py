@@ -39,8 +39,12 @@ from outpoint.kernels import kernel
 from outpoint.kinds import in_brief
 from outpoint.naming import enumerate_names, option
 from outpoint.scores.base import FamilyScorer, GaussianPosterior, Members, Scores, SetScorer
-from outpoint.scores.binding import is_positive_number, refuse_degenerate, require_kind
-from outpoint.scores.interventions import score_observed
+from outpoint.scores.binding import (
+    is_positive_number,
+    refuse_degenerate,
+    require_kind,
+    score_observed,
+)
 
 FAR = 10
 """How many standard deviations a mean is from 0 before raw units are worth a note."""
