@@ -26,8 +26,9 @@ from outpoint.arrays import Booleans, Floats
 from outpoint.data import Dataset
 from outpoint.errors import OptionError
 from outpoint.graphs import Dag
+from outpoint.graphs.layers import order_of
 from outpoint.models.conditionals import Configurations, Moments, NormalPrior, Regression, Table
-from outpoint.models.network import Coding, Network, order_of
+from outpoint.models.network import Coding, Network
 from outpoint.naming import enumerate_names
 from outpoint.scores import BDeu, BGe, LocalScore
 from outpoint.scores.blocks import Blocks

@@ -295,17 +295,3 @@ def to_frame(coding: Coding, values: Floats) -> pd.DataFrame:
             codes = np.where(np.isnan(values[:, v]), -1, values[:, v]).astype(np.int32)
             columns[name] = pd.Categorical.from_codes(codes.tolist(), categories=pd.Index(levels))
     return pd.DataFrame(columns)
-
-
-def order_of(adjacency: Booleans) -> tuple[int, ...]:
-    """The nodes of a DAG [parent, child], parents first."""
-    waiting = adjacency.sum(axis=0)
-    ready, order = [int(v) for v in np.flatnonzero(waiting == 0)], []
-    while ready:
-        v = ready.pop()
-        order.append(v)
-        for child in np.flatnonzero(adjacency[v]):
-            waiting[child] -= 1
-            if waiting[child] == 0:
-                ready.append(int(child))
-    return tuple(order)
