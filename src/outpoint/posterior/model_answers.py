@@ -32,7 +32,7 @@ from outpoint.arrays import Booleans, Floats
 from outpoint.data import Dataset
 from outpoint.errors import OptionError
 from outpoint.graphs import Dag
-from outpoint.graphs.values import DAG
+from outpoint.graphs.validation import DAG
 from outpoint.kinds import SEED, Tested, choice, is_function_of_one, is_path, whole
 from outpoint.posterior.draws import Draws, WeightedGraphs
 from outpoint.posterior.series import SeriesAnswers

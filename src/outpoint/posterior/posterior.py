@@ -23,8 +23,7 @@ from outpoint.arguments import (
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError
 from outpoint.graphs import Cpdag, Dag
-from outpoint.graphs.validation import find_separated
-from outpoint.graphs.values import DAG
+from outpoint.graphs.validation import DAG, find_separated
 from outpoint.kinds import Whole, choice
 from outpoint.notebook import as_html
 from outpoint.posterior.admissible import Admissible, IsScored
