@@ -14,8 +14,8 @@ import numba
 import pytest
 from numba.core.caching import CacheImpl, IndexDataCacheFile, UserProvidedCacheLocator
 
-from outpoint import kernel_cache, kernels
-from outpoint.clock import compile_seconds
+from outpoint import kernels
+from outpoint.progress import compile_seconds
 
 SOURCE = """
 from outpoint.kernels import kernel
@@ -42,9 +42,9 @@ def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.setattr(CacheImpl, "_locator_classes", [UserProvidedCacheLocator])
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    kernel_cache._private_directory.cache_clear()
+    kernels._private_directory.cache_clear()
     yield tmp_path
-    kernel_cache._private_directory.cache_clear()
+    kernels._private_directory.cache_clear()
 
 
 def load(source: Path) -> ModuleType:
@@ -167,7 +167,7 @@ def test_what_another_process_compiles_is_waited_for(source: Path) -> None:
 
 @pytest.mark.attack("two processes that compile the same kernel")
 def test_patience_ends(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_cache, "PATIENCE", 0.1)
+    monkeypatch.setattr(kernels, "PATIENCE", 0.1)
     module = load(source)
     with lock_held(module):
         assert module.add(1, 2) == 3

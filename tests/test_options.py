@@ -40,6 +40,13 @@ def test_every_option_belongs_to_a_function() -> None:
         assert set(one.others) <= set(one.of), name
 
 
+def test_commands_have_all_options_but_those_that_mean_nothing_there() -> None:
+    """Commands show their progress and know their own words; estimators predict one variable."""
+    functions = [function.__name__ for function in FUNCTIONS]
+    of_python = {one.name for name in functions for one in options_of(name) if one.help is None}
+    assert of_python == {"command", "progress", "threshold", "target", "keep", "prefer"}
+
+
 def test_every_default_is_in_its_plain_form() -> None:
     for function in FUNCTIONS:
         for one in options_of(function.__name__):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import outpoint as op
-from outpoint.clock import Clock
 from outpoint.errors import TooLargeError
 from outpoint.exact.feasibility import describe_cost, is_quick, require_in_time
 from outpoint.options import LEARN, Options
 from outpoint.pacing import PREPARING, SEARCHING, Pace, affordable_parents, effort_options
+from outpoint.progress import Clock
 
 
 class Watch:
@@ -16,7 +16,7 @@ class Watch:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
-        monkeypatch.setattr("outpoint.clock.perf_counter", lambda: self.now)
+        monkeypatch.setattr("outpoint.progress.perf_counter", lambda: self.now)
 
     def spend(self, seconds: float, part: float = 1.0) -> float:
         self.now += seconds

@@ -160,7 +160,7 @@ TIMED = {
 
 @pytest.mark.parametrize("options", TIMED.values(), ids=TIMED)
 def test_a_run_limited_by_a_clock(tmp_path, monkeypatch, options):
-    monkeypatch.setattr("outpoint.clock.perf_counter", Pace())
+    monkeypatch.setattr("outpoint.progress.perf_counter", Pace())
     monkeypatch.setattr("outpoint.runs.teams.ThreadTeam.round_seconds", 0.0)
     data = op.load_dataset(table(tmp_path / "data.csv"), drop=["row"])
     post = op.learn(data, chains=2, seed=1, **options)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from outpoint import __version__
 from outpoint.arrays import Booleans
-from outpoint.clock import Clock
 from outpoint.data import Dataset
 from outpoint.errors import OptionError
 from outpoint.missing import AugmentedChain, make_cells
@@ -39,7 +38,7 @@ from outpoint.posterior.augmented import (
 )
 from outpoint.posterior.diagnostics import MIN_BATCHES
 from outpoint.processors import n_threads
-from outpoint.progress import ChainStatus, Progress, ProgressCallback
+from outpoint.progress import ChainStatus, Clock, Progress, ProgressCallback
 from outpoint.runs import (
     CANDIDATES,
     EFFORT,

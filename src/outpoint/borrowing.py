@@ -1,4 +1,4 @@
-"""Tuples of arrays, handed to kernels by their address.
+"""Tuples of arrays, handed to kernels by their address, and kernels that are called by theirs.
 
 Numba hands a named tuple of arrays on by value: seven numbers for each array, to every kernel, and
 the code that does so takes longer to compile than most kernels themselves. Here the arrays of a
@@ -7,6 +7,11 @@ tuple are described once, in a table of 64-bit words, and kernels take the addre
 are its address, its shape and its strides; of a number its value; those of a tuple in a tuple
 follow each other. Looking up a field reads what is needed of it and counts no references, which
 makes it free in a loop. Whoever lends a tuple keeps it, and thereby its arrays, while it is used.
+
+A kernel that another one calls by its name is compiled into it, with all that it calls itself, and
+once more into whatever calls that one. Called by its address it is compiled once, by itself, and
+only where a run needs it. The one who calls must know the types of the arguments; tuples of arrays
+are lent, so all of them look alike.
 """
 
 import struct
@@ -245,3 +250,62 @@ slower. Kernels begin by borrowing their arguments; the caller's own references 
 alive while the kernel runs. A tuple that a kernel has made itself of parts of such arrays can be
 borrowed and handed on, but not returned: its words stand in the frame of the kernel.
 """
+
+
+RESULT = types.UniTuple(types.int64, 2)
+"""What kernels that are called by their address return."""
+
+
+def address_of(kernel: Any, *arguments: Any) -> Any:
+    """Where the kernel for arguments of these types is; without compilation the kernel itself."""
+    if numba.config.DISABLE_JIT:
+        return kernel
+    kinds = tuple(numba.typeof(lend(argument)) for argument in arguments)
+    kernel.compile(kinds)
+    compiled = kernel.overloads[kinds]
+    if compiled.signature.return_type != RESULT:
+        found = compiled.signature.return_type
+        raise TypeError(f"{kernel.py_func.__name__} must return {RESULT}, not {found}.")
+    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
+
+
+def loan_address(loan: Any) -> Any:
+    """Where the words of a tuple are that was lent; without compilation the tuple itself."""
+    return loan if numba.config.DISABLE_JIT else loan.address
+
+
+def _call(typing_context: Any, address: Any, arguments: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        kinds = list(signature.args[1])
+        function_type = context.call_conv.get_function_type(RESULT, kinds)
+        function = builder.inttoptr(values[0], function_type.as_pointer())
+        status, result = context.call_conv.call_function(
+            builder, function, RESULT, kinds, cgutils.unpack_tuple(builder, values[1])
+        )
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+        return result
+
+    return RESULT(address, arguments), generate
+
+
+def _words_at(typing_context: Any, address: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.inttoptr(values[0], words_of(None))
+
+    return Borrowed(None)(address), generate
+
+
+def _call_plainly(function: Callable[..., Any], arguments: Any) -> Any:
+    return function(*arguments)
+
+
+call_at: Callable[..., Any] = (
+    _call_plainly if numba.config.DISABLE_JIT else cast(Any, intrinsic(_call))
+)
+"""Call the kernel at an address with a tuple of arguments."""
+
+lent_at: Callable[..., Any] = (
+    (lambda lent: lent) if numba.config.DISABLE_JIT else cast(Any, intrinsic(_words_at))
+)
+"""A lent tuple by its address: something to hand on, without a look into it."""

@@ -1,25 +1,170 @@
 """How outpoint compiles and runs its numerical kernels.
 
-Kernels are module-level functions of arrays, compiled on first use and cached on disk
-(:mod:`outpoint.kernel_cache`). They release the interpreter lock, so plain threads run them side by
-side: :func:`run_chunked` is the only parallel construct they need.
+Kernels are module-level functions of arrays, compiled on first use and cached on disk. They release
+the interpreter lock, so plain threads run them side by side: :func:`run_chunked` is the only
+parallel construct they need.
+
+Processes share the compiled kernels. They are where the variable ``NUMBA_CACHE_DIR`` says, beside
+their source, in the user's directory of caches, or in a private temporary directory, whichever can
+be written first; a cache that fails costs the time to compile and nothing else. Only one process
+compiles a kernel at a time: others wait for it, which is quicker, and take what it has made.
 """
 
 import gc
+import os
+import stat
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, TypeVar, cast
 
 import numba
 from numba.core import types
+from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.event import trigger_event
 from numba.core.registry import CPUDispatcher
 
 from outpoint.borrowing import borrowed, lend
-from outpoint.kernel_cache import KernelCache, make_cache
 from outpoint.processors import n_threads, thread_pool
+
+PATIENCE = 60.0
+"""Seconds to wait for another process that compiles a kernel, which may have been stopped."""
+
+
+class KernelCache(FunctionCache):  # type: ignore[misc]
+    """Numba's cache of one kernel, without which it is only compiled again."""
+
+    _lock: int | None = None
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was compiled before; nothing if that cannot be read.
+
+        If there is nothing, no other process compiles the kernel until :meth:`let_others`.
+        """
+        found = self._load(sig, target_context)
+        if found is None and self._lock is None and self._keep_others():
+            found = self._load(sig, target_context)
+        return found
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # cut short when a disk was full or a process was killed
+            with suppress(Exception):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled, if there is room."""
+        with suppress(OSError):
+            super().save_overload(sig, data)
+
+    def has(self, sig: Any, target_context: Any) -> bool:
+        """Whether something is kept for arguments of these types."""
+        try:
+            key = self._index_key(sig, target_context.codegen())
+            return key in self._cache_file._load_index()
+        except Exception:  # whatever is wrong with it is found out when it is loaded
+            return False
+
+    # Other processes
+
+    @property
+    def lock(self) -> Path:
+        """A file that is locked while a process compiles the kernel."""
+        return Path(f"{self._cache_file._index_path}.lock")
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a process compiles the kernel."""
+        try:
+            handle = os.open(self.lock, os.O_RDWR)
+        except OSError:
+            return False
+        try:
+            return not _can_lock(handle)
+        finally:
+            os.close(handle)
+
+    def _keep_others(self) -> bool:
+        """Lock the kernel, if files can be locked here; tells whether it was locked before."""
+        try:
+            self._impl.locator.ensure_cache_path()
+            handle = os.open(self.lock, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:
+            return False
+        self._lock = handle
+        return not _can_lock(handle) and self._wait(handle)
+
+    def _wait(self, handle: int) -> bool:
+        """Wait for the lock; for a run this time is one of compiling."""
+        ending = monotonic() + PATIENCE
+        with trigger_event("numba:compile", data={"dispatcher": self}):
+            while not _can_lock(handle) and monotonic() < ending:
+                sleep(0.005)
+        return True
+
+    def let_others(self) -> None:
+        """Let other processes compile the kernel."""
+        if self._lock is not None:
+            with suppress(OSError):
+                self.lock.unlink()
+            os.close(self._lock)
+            self._lock = None
+
+
+def _can_lock(handle: int) -> bool:
+    """Lock a file, unless another process has locked it; where none can be, nobody has."""
+    if os.name != "posix":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def make_cache(function: Callable[..., Any]) -> KernelCache:
+    """A cache for a kernel; a RuntimeError if there is no place for one."""
+    try:
+        return KernelCache(function)
+    except RuntimeError:  # nowhere that Numba knows can be written
+        place = _private_directory()
+        if place is None:
+            raise
+        numba.config.CACHE_DIR = place
+        return KernelCache(function)
+
+
+@cache
+def _private_directory() -> str | None:
+    """A temporary directory that is this user's alone, as kernels are run without a question."""
+    try:
+        own = os.getuid()
+        place = Path(tempfile.gettempdir()) / f"outpoint-kernels-{own}"
+        place.mkdir(mode=0o700, exist_ok=True)
+        found = place.lstat()
+    except (OSError, AttributeError):
+        return None
+    is_private = stat.S_ISDIR(found.st_mode) and found.st_uid == own and not found.st_mode & 0o077
+    return str(place) if is_private else None
+
+
+def are_cached() -> bool:
+    """Whether kernels have been compiled here before, as far as their usual place tells."""
+    place = Path(numba.config.CACHE_DIR or Path(__file__).parent)
+    return next(place.rglob("*.nbi"), None) is not None
+
 
 __all__ = ["borrowed", "inlined", "jitable", "kernel", "lend", "run_chunked"]
 

@@ -16,7 +16,6 @@ from outpoint.augmentation import (
     limit_sampled,
     prepare_completed,
 )
-from outpoint.clock import Clock
 from outpoint.data import Data, Dataset, Entry
 from outpoint.data.cells import DecimalMark
 from outpoint.data.reading import Names, Treatment
@@ -48,6 +47,7 @@ from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.exact import Solution
 from outpoint.posterior.info import make_info
 from outpoint.processors import limited_threads, n_threads
+from outpoint.progress import Clock
 from outpoint.resumption import SavedRun, find_saved
 from outpoint.runs import CANDIDATES, Progress, ProgressCallback, RunDirectory, saved_arrays
 from outpoint.runs.directory import nothing_to_resume

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from math import comb
 from typing import NoReturn
 
-from outpoint.clock import Clock
 from outpoint.errors import TooLargeError
 from outpoint.naming import named, option
+from outpoint.progress import Clock
 from outpoint.scores import FamilyScorer
 from outpoint.scores.base import count_subsets
 from outpoint.tables.build import ALL_CANDIDATES, USUAL_CANDIDATES, scored_parents

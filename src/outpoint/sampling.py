@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint import __version__
-from outpoint.clock import Clock
 from outpoint.errors import CheckpointError, GraphError, OptionError, require
 from outpoint.graphs import Dag
 from outpoint.mcmc import SWEEP, Sampler, Settings, is_possible
@@ -30,6 +29,7 @@ from outpoint.posterior import RunInfo, SampledPosterior
 from outpoint.posterior.assessment import assess_records
 from outpoint.posterior.diagnostics import quick_rhat
 from outpoint.posterior.effects import GaussianModel
+from outpoint.progress import Clock
 from outpoint.runs import (
     CANDIDATES,
     EFFORT,

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn, Tim
 from rich.progress import Progress as Bars
 from rich.table import Table
 
-from outpoint.kernel_cache import are_cached
+from outpoint.kernels import are_cached
 from outpoint.progress import Progress, ProgressCallback
 
 SECONDS_BETWEEN_LINES = 10.0

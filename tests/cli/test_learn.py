@@ -14,7 +14,7 @@ import pytest
 import outpoint as op
 from outpoint.naming import flag
 from outpoint.options import options_of
-from outpoint.posterior.certainty import judge_certainty
+from outpoint.posterior.admissible import judge_certainty
 from outpoint.processors import n_threads
 from tests.cli.conftest import KNOWN, NUMBERS, Run, listing, strict_json, table, without_colours
 from tests.grids import first

@@ -103,6 +103,14 @@ OPTIONS = {
     "knowledge": (["--knowledge", "known.toml"], {"knowledge": KNOWN}),
     "tiers": (["--tier", "b,d", "--tier", "a"], {"tiers": [["b", "d"], ["a"]]}),
     "root": (["--root", "b", "--root", "d"], {"roots": ["b", "d"]}),
+    "climbs": (
+        ["--method", "hill_climb", "--tabu", "2", "--patience", "3"],
+        {"method": "hill_climb", "tabu": 2, "patience": 3},
+    ),
+    "candidates": (
+        ["--method", "search", "--candidates", "2", "--runs", "3"],
+        {"method": "search", "n_candidates": 2, "runs": 3},
+    ),
 }
 
 
@@ -114,6 +122,7 @@ def test_every_option_means_what_it_means_in_python(run: Run, words, options) ->
     assert found["log_score"] == same.log_score
     assert [tuple(edge) for edge in found["edges"]] == list(same.dag.edges)
     assert (found["method"], found["space"], found["runs"]) == (same.method, same.space, same.runs)
+    assert found["options"] == same.info.options
 
 
 def test_many_variables_are_searched(run: Run) -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 import outpoint as op
 from outpoint import showing as module
-from outpoint.kernel_cache import are_cached
+from outpoint.kernels import are_cached
 from outpoint.runs import ChainStatus, Progress
 from outpoint.showing import RunProgress
 from tests.cli.conftest import Run, table, without_colours

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import outpoint as op
-from outpoint.data.cells import parse_numbers
-from outpoint.data.textcolumns import BATCH, TextColumn
+from outpoint.data.cells import BATCH, TextColumn, parse_numbers
 
 
 def column(cells: list[str]) -> TextColumn:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from outpoint.errors import OptionError
-from outpoint.exact.best import log_scores_of
+from outpoint.exact.engine import log_scores_of
 from tests.exact import problems
 
 EDGE_PRIOR = np.random.default_rng(8).uniform(0.05, 0.95, (5, 5))

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from outpoint.exact.draws import sample_parents
-from outpoint.exact.scaled import sum_scores
+from outpoint.exact.sums import sum_scores
 from outpoint.tables.dense import subset_maxima
 from tests.grids import covering
 

@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 
 from outpoint.exact import solve
-from outpoint.exact.scaled import (
+from outpoint.exact.sums import (
     BIAS,
     IMPOSSIBLE,
     LOG_2,
+    NEGLIGIBLE,
     biased_power,
     log_mantissa,
+    scale_by_best_orders,
+    sum_downward,
     sum_over_larger,
     sum_scores,
+    sum_upward,
 )
-from outpoint.exact.sums import NEGLIGIBLE, scale_by_best_orders, sum_downward, sum_upward
 from outpoint.kernels import kernel
 from outpoint.tables import ScoreTable
 from outpoint.tables.dense import subset_log_sums, subset_maxima

@@ -8,14 +8,14 @@ import pytest
 from scipy.stats import ks_2samp
 
 from outpoint.experiments import PROBLEMS
-from outpoint.experiments.published import (
+from outpoint.experiments.runs import FULL, run_sampler, solve_exactly
+from outpoint.experiments.tables import (
     FILE,
     PUBLISHED,
     published_for,
     published_scores,
     smirnov_test,
 )
-from outpoint.experiments.runs import FULL, run_sampler, solve_exactly
 
 needs_paper = pytest.mark.skipif(
     "OUTPOINT_PAPER_DATA" not in os.environ, reason="needs the paper's data files"

@@ -12,7 +12,7 @@ import outpoint as op
 from outpoint.posterior import Posterior, load
 from outpoint.posterior.augmented import AugmentedPosterior
 from outpoint.report.answers import list_effects
-from outpoint.report.holes import describe_missing
+from outpoint.report.facts import describe_missing
 from tests.figures import leave_out_reports
 
 SHORT: dict[str, Any] = {"seed": 1, "warmup": 5, "steps": 40, "chains": 2, "threads": 1}

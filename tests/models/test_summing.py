@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from outpoint.errors import TooLargeError
+from outpoint.graphs.layers import order_of
 from outpoint.models import summing
-from outpoint.models.network import order_of
 from outpoint.models.summing import TableSums
 
 SIZES = (2, 3, 2, 4, 1, 3)

@@ -12,7 +12,7 @@ import pytest
 import outpoint as op
 from outpoint.errors import CheckpointError, DataError
 from outpoint.mcmc import SWEEP
-from outpoint.parts import beside
+from outpoint.parts import split as splitting
 from outpoint.parts.folding import FoldedScorer
 from outpoint.posterior import assembling
 from outpoint.posterior.partly import PartlyExactPosterior
@@ -28,7 +28,7 @@ SIZES = [3, 4, 3]
 
 @pytest.fixture(autouse=True)
 def part_of_four_is_large(monkeypatch):
-    monkeypatch.setattr(beside, "MOST_BESIDE", 3)
+    monkeypatch.setattr(splitting, "MOST_BESIDE", 3)
 
 
 def learn(method="mcmc", **options):
@@ -47,7 +47,7 @@ def exact():
 @pytest.fixture(scope="module")
 def partly():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(beside, "MOST_BESIDE", 3)
+        patch.setattr(splitting, "MOST_BESIDE", 3)
         return learn()
 
 
@@ -192,7 +192,7 @@ def test_a_run_is_continued(tmp_path, monkeypatch):
     more = learn(steps=40 * SWEEP, out=tmp_path / "run", resume=True)
     assert (more.dags() == whole.dags()).all()
     assert "one part of 4 variables sampled" in (tmp_path / "run" / "summary.json").read_text()
-    monkeypatch.setattr(beside, "MOST_BESIDE", 1)
+    monkeypatch.setattr(splitting, "MOST_BESIDE", 1)
     with pytest.raises(CheckpointError, match="it has sampled 4 variables and would now sample 10"):
         learn(steps=80 * SWEEP, out=tmp_path / "run", resume=True)
 

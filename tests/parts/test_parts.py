@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import outpoint as op
-from outpoint.exact.best import log_scores_of
+from outpoint.exact.engine import log_scores_of
 from outpoint.parts import Split, find_split, solve_parts
 from outpoint.parts import part as part_module
 from outpoint.parts.families import NodeFamilies, score_node

@@ -5,7 +5,7 @@ import pytest
 
 import outpoint as op
 from outpoint.errors import OptionError
-from outpoint.posterior.adjustment import rank_adjustment_sets
+from outpoint.posterior.designs import rank_adjustment_sets
 from tests.graphs.test_adjustment import SETS, X, Y, adjusts
 from tests.posterior.problems import all_graphs, random_problem
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import outpoint as op
-from outpoint.posterior.certainty import Certainty, describe_best, judge_certainty
+from outpoint.posterior.admissible import Certainty, describe_best, judge_certainty
 
 
 def learned(n_obs: int) -> op.Posterior:

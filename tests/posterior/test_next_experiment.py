@@ -10,8 +10,8 @@ import outpoint as op
 from outpoint.graphs import Dag
 from outpoint.graphs.blocks import compute_cpdags
 from outpoint.graphs.validation import find_separated
+from outpoint.posterior.designs import rank_experiments
 from outpoint.posterior.draws import number_matrices
-from outpoint.posterior.next_experiment import rank_experiments
 from tests.posterior.problems import all_graphs, random_problem
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import outpoint as op
-from outpoint.posterior import storage, stored_models
+from outpoint.posterior import files, stored_models
 from tests.figures import leave_out_reports
 from tests.grids import covering
 from tests.posterior.crafted import Loose
@@ -140,7 +140,7 @@ def test_other_answers_in_the_file_are_noticed(
     name: str, change: Any, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leave_out_reports(monkeypatch)
-    write = storage.write_posterior
+    write = files.write_posterior
 
     def write_another(posterior: op.Posterior, path: Path) -> None:
         write(posterior, path)
@@ -148,6 +148,6 @@ def test_other_answers_in_the_file_are_noticed(
         loose.arrays[name] = change(loose.arrays[name])
         path.write_bytes(loose.sealed())
 
-    monkeypatch.setattr(storage, "write_posterior", write_another)
+    monkeypatch.setattr(files, "write_posterior", write_another)
     with pytest.raises(op.OutpointError, match=told):
         op.learn(make_table("nnnn"), seed=1, out=tmp_path / "run")

@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 
 import outpoint as op
-from outpoint.posterior import SampledPosterior, storage, stored_chains
+from outpoint.posterior import SampledPosterior, files, stored_chains
 from outpoint.runs import ChainRecord
 from outpoint.store import SEAL, digest_of
 from tests.grids import first
@@ -264,7 +264,7 @@ def test_other_programs_can_read_it(tmp_path: Path) -> None:
     with np.load(tmp_path / "posterior.npz") as archive:
         np.testing.assert_array_equal(archive["log_score"], posterior.log_scores)
         header = json.loads(archive["header.json"])
-    assert header["outpoint"] == {"kind": "posterior", "format": storage.POSTERIOR.format}
+    assert header["outpoint"] == {"kind": "posterior", "format": files.STORED.format}
     assert header["names"] == list(posterior.names)
 
 
@@ -423,7 +423,7 @@ def test_other_formats_and_missing_parts(
 ) -> None:
     good = Loose.of(content)
     assert refusal_or_none(good.sealed(), tmp_path) is None, "the forgery is good as such"
-    for number in (storage.POSTERIOR.format - 1, storage.POSTERIOR.format + 1):
+    for number in (files.STORED.format - 1, files.STORED.format + 1):
         itself = {"kind": "posterior", "format": number}
         other = replace(good, header=good.header | {"outpoint": itself})
         assert f"has format {number} of another version" in refusal(other.sealed(), tmp_path)

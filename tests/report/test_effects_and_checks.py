@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import outpoint as op
-from outpoint.report import checking
-from outpoint.report.answers import list_effects, list_experiments
-from outpoint.report.checking import check_columns
+from outpoint.report import answers
+from outpoint.report.answers import check_columns, list_effects, list_experiments
 from outpoint.report.html import render_report
 from tests.figures import leave_out_figures
 
@@ -77,7 +76,7 @@ def test_columns_that_the_model_does_not_make_are_odd(monkeypatch):
     assert ("n", "skewness") in odd
     assert ("n", "share of the commonest value") in odd
     assert all(not one.lower <= one.observed <= one.upper for one in found.odd)
-    monkeypatch.setattr(checking, "MOST_IN_TABLE", 200)
+    monkeypatch.setattr(answers, "MOST_IN_TABLE", 200)
     fewer = check_columns(posterior, skewed)
     assert (fewer.n_rows, fewer.n_obs) == (100, skewed.n_obs)
     assert check_columns(posterior, None) is None

@@ -15,8 +15,8 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 import outpoint as op
 from outpoint.posterior import ExactPosterior
 from outpoint.report.payload import count_features
-from outpoint.report.plots.autocorrelation import autocorrelate
 from outpoint.report.plots.best_scores import smooth
+from outpoint.report.plots.chains import autocorrelate
 from tests.grids import covering, first
 from tests.report.posteriors import HOSTILE, exact, fabricated, sampled
 

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from outpoint.mcmc.chain import Chain
-from outpoint.runs.draws import FileDraws
-from outpoint.runs.runner import ChainRunner
+from outpoint.runs.runner import ChainRunner, FileDraws
 
 SWEEP = 20
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from outpoint.runs import draws
+from outpoint.runs import runner
 from outpoint.runs.checkpoint import read_checkpoint
 from tests.runs.problems import differing, learn, use_short_rounds
 
@@ -176,14 +176,14 @@ def die_while_halving(block: int) -> Callable[[], None]:
     """End the process when this many blocks have been copied in a halving of the draws."""
 
     def prepare() -> None:
-        draws.BLOCK = 16
-        halve = draws.FileDraws.halve
+        runner.BLOCK = 16
+        halve = runner.FileDraws.halve
 
-        def halve_and_die(self: draws.FileDraws) -> None:
-            die_in("outpoint.runs.draws:FileDraws._write", block, True)()
+        def halve_and_die(self: runner.FileDraws) -> None:
+            die_in("outpoint.runs.runner:FileDraws._write", block, True)()
             halve(self)
 
-        draws.FileDraws.halve = halve_and_die  # type: ignore[method-assign]
+        runner.FileDraws.halve = halve_and_die  # type: ignore[method-assign]
 
     return prepare
 

@@ -15,8 +15,8 @@ from outpoint.mcmc.trace import KeptDags
 from outpoint.options import LEARN, Options
 from outpoint.posterior import SampledPosterior
 from outpoint.runs import ChainRecord, Progress
-from outpoint.runs.draws import FileDraws, MemoryDraws
 from outpoint.runs.driving import Budget
+from outpoint.runs.runner import FileDraws, MemoryDraws
 from outpoint.sampling import Plan
 from tests.grids import covering, first
 from tests.runs.problems import (
@@ -305,7 +305,7 @@ def make_draws(count: int, first: int) -> KeptDags:
 @pytest.mark.parametrize("block", [2, 6, 65536])
 def test_stores_of_draws(tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In memory or in a file: the same draws, however they come and go."""
-    monkeypatch.setattr("outpoint.runs.draws.BLOCK", block)
+    monkeypatch.setattr("outpoint.runs.runner.BLOCK", block)
 
     def place(thin: int) -> Path:
         return tmp_path / f"draws-{thin}"

@@ -12,7 +12,7 @@ import pytest
 
 import outpoint as op
 from outpoint.cli import main
-from outpoint.posterior import storage
+from outpoint.posterior import files
 from outpoint.runs import Progress, runner
 from tests.grids import first
 from tests.runs.problems import NUMBERS, differing, interrupt, learn
@@ -88,14 +88,14 @@ def test_no_room_for_draws(tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> 
 def test_no_room_for_the_results(
     tmp_path: Path, whole: Path, limit: int, short_rounds: pytest.MonkeyPatch
 ) -> None:
-    write = storage.write_posterior
+    write = files.write_posterior
 
     def write_little(posterior: op.Posterior, path: Path) -> None:
         with largest_file(limit):
             write(posterior, path)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(storage, "write_posterior", write_little)
+        patch.setattr(files, "write_posterior", write_little)
         sentence = failure(tmp_path / "run")
         assert "continue with resume=True" in sentence
         assert [path.name for path in (tmp_path / "run").iterdir()] == ["checkpoint"]

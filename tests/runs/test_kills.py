@@ -16,10 +16,10 @@ from tests.grids import first
 from tests.runs.problems import CASES, learn, python
 
 WRITE = "outpoint.runs.runner:write_checkpoint"
-APPEND = "outpoint.runs.draws:FileDraws._write"
+APPEND = "outpoint.runs.runner:FileDraws._write"
 REMOVE_TREE = "outpoint.runs.directory:shutil.rmtree"
 
-HALVE = "outpoint.runs.draws:FileDraws.halve"
+HALVE = "outpoint.runs.runner:FileDraws.halve"
 STAGE = "outpoint.posterior.files:_draw_report"
 
 WINDOWS: dict[str, list[list[Any]]] = {
@@ -29,7 +29,7 @@ WINDOWS: dict[str, list[list[Any]]] = {
     ],
     "structure until converged": [
         ["halving", 1, True],
-        ["outpoint.runs.draws:FileDraws.forget_outdated", 37, False],
+        ["outpoint.runs.runner:FileDraws.forget_outdated", 37, False],
     ],
 }
 MORE_WINDOWS: dict[str, list[list[Any]]] = {
@@ -39,7 +39,7 @@ MORE_WINDOWS: dict[str, list[list[Any]]] = {
         [WRITE, 2, False],  # one chain has a checkpoint, the others have none
         [WRITE, 20, True],
         ["outpoint.runs.checkpoint:os.replace", 8, False],  # written, not renamed
-        ["outpoint.runs.draws:FileDraws.flush", 30, True],
+        ["outpoint.runs.runner:FileDraws.flush", 30, True],
         [APPEND, 37, True],
         [STAGE, 1, False],  # files written, none in its place
         [STAGE, 1, True],
@@ -50,7 +50,7 @@ MORE_WINDOWS: dict[str, list[list[Any]]] = {
         [HALVE, 2, False],
         [HALVE, 2, True],
         [HALVE, 9, True],
-        ["outpoint.runs.draws:FileDraws.forget_outdated", 38, False],
+        ["outpoint.runs.runner:FileDraws.forget_outdated", 38, False],
         [STAGE, 1, True],
     ],
 }
@@ -106,7 +106,7 @@ def test_deaths_in_critical_moments(tmp_path: Path, case: str) -> None:
         assert "summary.json" not in left
         assert any(name.startswith(".outpoint-") for name in left)
     else:
-        left = windows["outpoint.runs.draws:FileDraws.forget_outdated 37 before"]["left"]
+        left = windows["outpoint.runs.runner:FileDraws.forget_outdated 37 before"]["left"]
         assert {"checkpoint/chain-0.draws-22", "checkpoint/chain-0.draws-44"} <= set(left)
 
 

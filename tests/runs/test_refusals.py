@@ -18,8 +18,8 @@ from outpoint.cli import main
 from outpoint.runs import RunDirectory
 from outpoint.runs.checkpoint import CHECKPOINT, read_checkpoint, write_checkpoint
 from outpoint.runs.directory import LOCK
-from outpoint.runs.draws import FileDraws
 from outpoint.runs.manifest import open_run, saved_facts
+from outpoint.runs.runner import FileDraws
 from outpoint.store import HEADER, SEALED_BYTES
 from tests.posterior.crafted import seal
 from tests.runs.problems import (

@@ -15,7 +15,7 @@ from outpoint.graphs.validation import find_separated
 from outpoint.model import prepare
 from outpoint.options import Options
 from outpoint.scores import FamilyScorer, bind_score
-from outpoint.scores.interventions import InterventionScorer, score_observed
+from outpoint.scores.binding import InterventionScorer, score_observed
 from tests.reference import all_dags, gaussian_bic_family_score, subsets
 
 from .helpers import dependent_codes, dependent_values, letters

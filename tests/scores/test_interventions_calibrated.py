@@ -24,8 +24,8 @@ import outpoint as op
 from outpoint.data import Dataset
 from outpoint.scores import FamilyScorer
 from outpoint.scores.base import LocalScore
+from outpoint.scores.binding import score_observed
 from outpoint.scores.gaussian import GaussianScorer
-from outpoint.scores.interventions import score_observed
 from tests.grids import covering, first
 from tests.reference import all_dags, subsets
 

@@ -6,7 +6,7 @@ import pytest
 
 import outpoint as op
 from outpoint.errors import DataError
-from outpoint.posterior.certainty import judge_certainty
+from outpoint.posterior.admissible import judge_certainty
 from tests.series.test_series import DYNAMIC, panel
 
 

@@ -1,12 +1,15 @@
 """``outpoint effects``: causal effects from a run."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from outpoint.cli import options
+from outpoint.cli.options import takes
+from outpoint.cli.terminal import Output
+from outpoint.errors import OptionError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,27 +26,29 @@ IN_UNITS = ("mean", "sd", "lower", "upper", "mean_given_path")
 UNITS = {"original": "in the units of the data", "sd": "in standard deviations"}
 
 
-def effects(
-    run: options.Run,
+@dataclass(frozen=True)
+class Question:
+    """Which effects are asked for: of all pairs, of some of them, or one of two settings."""
+
     cause: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only effects of this variable.")
-    ] = None,
+    ] = None
     effect: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only effects on this variable.")
-    ] = None,
+    ] = None
     levels: Annotated[
         str | None,
         typer.Option(
             metavar="A,B",
             help="Two values of the cause to compare, in all detail; needs --cause and --effect.",
         ),
-    ] = None,
+    ] = None
     effect_level: Annotated[
         str | None,
         typer.Option(
             metavar="LEVEL", help="With --levels: the level of the effect (default: its last)."
         ),
-    ] = None,
+    ] = None
     setting: Annotated[
         list[str] | None,
         typer.Option(
@@ -52,7 +57,59 @@ def effects(
             help="Instead of --cause and --levels, for several variables that are set together; "
             "repeatable.",
         ),
-    ] = None,
+    ] = None
+
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse variables that the run does not have."""
+        for name in (self.cause, self.effect):
+            if name is not None and name not in names:
+                raise OptionError(f"{name!r} is not one of the variables of the run.")
+        if self.cause is not None and self.cause == self.effect:
+            raise OptionError(
+                f"{self.cause!r} is both the cause and the effect: choose two variables."
+            )
+
+    def contrast(self, names: Sequence[str]) -> tuple[dict[str, list[str]], str] | None:
+        """Two values for each variable that is set, and the effect; None if pairs are asked for."""
+        cause, effect, levels = self.cause, self.effect, self.levels
+        if self.setting:
+            if cause is not None or levels is not None:
+                raise OptionError(
+                    "use either --cause or --set, which names causes with their values."
+                )
+            if effect is None:
+                raise OptionError("name the --effect of what is --set.")
+            return _parse_settings(self.setting, names), effect
+        if levels is None and self.effect_level is None:
+            return None
+        if levels is None or cause is None or effect is None:
+            raise OptionError("two --levels are compared of a --cause for an --effect: name all.")
+        return {cause: options.parse_group(levels, "--levels")}, effect
+
+    def rows_of(self, table: "pd.DataFrame") -> "pd.DataFrame":
+        """The rows of these variables."""
+        if self.cause is not None:
+            table = table[table["cause"] == self.cause]
+        return table if self.effect is None else table[table["effect"] == self.effect]
+
+    def title(self, n_pairs: int) -> str:
+        """What the table of so many pairs shows, and of how much."""
+        of = "" if self.cause is None else f" of {self.cause}"
+        on = "" if self.effect is None else f" on {self.effect}"
+        if n_pairs == 1:
+            return f"effect{of}{on}"
+        count = f" ({N_SHOWN} of {n_pairs} pairs)" if n_pairs > N_SHOWN else ""
+        return f"strongest effects{of}{on}{count}"
+
+
+@takes(
+    question=options.fields_of(Question),
+    output=options.output("Write all pairs, or those of --cause and --effect, to this CSV file."),
+)
+def effects(
+    run: options.Run,
+    *,
+    question: Question,
     steps: Annotated[
         int | None,
         typer.Option(
@@ -74,135 +131,90 @@ def effects(
         str, typer.Option(metavar="NAME", help="original, or sd: standard deviations.")
     ] = "original",
     seed: options.Seed = None,
-    out: Annotated[
-        Path | None,
-        options.file_to_write(
-            "Write all pairs, or those of --cause and --effect, to this CSV file."
-        ),
-    ] = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    output: Output,
 ) -> None:
     """Total causal effects of every variable on every other, averaged over DAGs and parameters.
 
     Example: outpoint effects outpoint-run-boston --effect medv
     """
-    from outpoint.cli.terminal import check_file, frame_to_rows, load_run, print_json, print_note
-    from outpoint.errors import OptionError
-    from outpoint.files import write_text
+    from outpoint.cli.terminal import check_file, load_run
     from outpoint.kinds import checked_seed
-    from outpoint.posterior.export import format_table
 
-    check_file(out)
+    check_file(output.out)
     if seed is not None:
         checked_seed(seed)
     posterior = load_run(run)
-    for name in (cause, effect):
-        if name is not None and name not in posterior.names:
-            raise OptionError(f"{name!r} is not one of the variables of the run.")
-    if cause is not None and cause == effect:
-        raise OptionError(f"{cause!r} is both the cause and the effect: choose two variables.")
-    contrast = _parse_contrast(posterior.names, cause, effect, levels, effect_level, setting)
-    if contrast is not None and effect is not None:
+    question.check(posterior.names)
+    contrast = question.contrast(posterior.names)
+    if contrast is not None:
         one = posterior.effect(
-            contrast, effect, None, effect_level, n_draws=draws, seed=seed, interval_level=level
+            *contrast, None, question.effect_level, n_draws=draws, seed=seed, interval_level=level
         )
-        _show_one(posterior, one, out, quiet=quiet, json=json)
-        return
-    if steps is not None:
+        _show_one(posterior, one, output)
+    elif steps is not None:
         table = posterior.effects_over_time(steps, n_draws=draws, seed=seed, level=level)
-        _show_steps(posterior, _chosen(table, cause, effect), level, out, quiet=quiet, json=json)
-        return
-    found = posterior.causal_effects(n_draws=draws, seed=seed, level=level, units=units)
-    left_out = [name for name in posterior.names if name not in found.names]
-    for name in (cause, effect):
-        if name in left_out:
-            raise OptionError(f"{name!r} is categorical: {BETWEEN}.")
-    table = _chosen(found.table(), cause, effect)
-    if out is not None:
-        write_text(out, format_table(table, ("cause", "effect")))
-    if json:
-        print_json(
-            {
-                "units": units,
-                "level": level,
-                "n_draws": found.n_draws,
-                "left_out": left_out,
-                "effects": frame_to_rows(table),
-            }
-        )
-    elif not quiet:
-        title = _title(cause, effect, min(len(table), N_SHOWN), len(table))
-        _print(posterior, found, table, title, left_out)
-        if out is not None:
-            print_note(f"{'File':<10}{out}")
+        _show_steps(posterior, question.rows_of(table), level, output)
+    else:
+        found = posterior.causal_effects(n_draws=draws, seed=seed, level=level, units=units)
+        _show_pairs(posterior, found, question, output)
 
 
-def _parse_contrast(
-    names: Sequence[str],
-    cause: str | None,
-    effect: str | None,
-    levels: str | None,
-    effect_level: str | None,
-    setting: list[str] | None,
-) -> dict[str, list[str]] | None:
-    """The variables that are set, each with two values; None if all pairs are asked for."""
-    from outpoint.errors import OptionError
-
-    if setting:
-        if cause is not None or levels is not None:
-            raise OptionError("use either --cause or --set, which names causes with their values.")
-        if effect is None:
-            raise OptionError("name the --effect of what is --set.")
-        form = "--set is written NAME=A,B, such as age=40,50, not {!r}."
-        found = {}
-        for text in setting:
-            if "=" not in text:
-                raise OptionError(form.format(text))
-            name, two = options.parse_setting(text, names, "--set")
-            found[name] = options.parse_group(two, "--set")
-        return found
-    if levels is None and effect_level is None:
-        return None
-    if levels is None or cause is None or effect is None:
-        raise OptionError("two --levels are compared of a --cause for an --effect: name all.")
-    return {cause: options.parse_group(levels, "--levels")}
-
-
-def _chosen(table: "pd.DataFrame", cause: str | None, effect: str | None) -> "pd.DataFrame":
-    """The rows of these variables."""
-    if cause is not None:
-        table = table[table["cause"] == cause]
-    return table if effect is None else table[table["effect"] == effect]
+def _parse_settings(texts: Sequence[str], names: Sequence[str]) -> dict[str, list[str]]:
+    """The two values of each variable, of texts such as 'age=40,50'."""
+    found = {}
+    for text in texts:
+        if "=" not in text:
+            raise OptionError(f"--set is written NAME=A,B, such as age=40,50, not {text!r}.")
+        name, two = options.parse_setting(text, names, "--set")
+        found[name] = options.parse_group(two, "--set")
+    return found
 
 
 def _show_steps(
-    posterior: "Posterior",
-    table: "pd.DataFrame",
-    level: float,
-    out: Path | None,
-    *,
-    quiet: bool,
-    json: bool,
+    posterior: "Posterior", table: "pd.DataFrame", level: float, output: Output
 ) -> None:
     """Effects in a time series; on screen those that are not certainly none."""
     from outpoint.cli.summary import make_console, print_line, print_table
-    from outpoint.cli.terminal import frame_to_rows, print_json, print_note
-    from outpoint.files import write_text
+    from outpoint.cli.terminal import frame_to_rows
     from outpoint.posterior.export import format_table
 
-    if out is not None:
-        write_text(out, format_table(table, ("cause", "effect")))
-    if json:
-        print_json({"level": level, "effects": frame_to_rows(table)})
-    elif not quiet:
+    def show() -> None:
         console = make_console()
         shown = table[table["p_zero"] < 0.99]
         print_table(console, shown, "effects over time", significant=IN_UNITS)
         print_line(console, "Not shown", "effects that are none with probability 0.99 or more")
         print_line(console, "Verdict", posterior.verdict)
-        if out is not None:
-            print_note(f"{'File':<10}{out}")
+
+    output.give(
+        lambda: format_table(table, ("cause", "effect")),
+        lambda: {"level": level, "effects": frame_to_rows(table)},
+        show,
+    )
+
+
+def _show_pairs(
+    posterior: "Posterior", found: "CausalEffects", question: Question, output: Output
+) -> None:
+    """The effects of all pairs that are asked for."""
+    from outpoint.cli.terminal import frame_to_rows
+    from outpoint.posterior.export import format_table
+
+    left_out = [name for name in posterior.names if name not in found.names]
+    for name in (question.cause, question.effect):
+        if name in left_out:
+            raise OptionError(f"{name!r} is categorical: {BETWEEN}.")
+    table = question.rows_of(found.table())
+    output.give(
+        lambda: format_table(table, ("cause", "effect")),
+        lambda: {
+            "units": found.units,
+            "level": found.level,
+            "n_draws": found.n_draws,
+            "left_out": left_out,
+            "effects": frame_to_rows(table),
+        },
+        lambda: _print(posterior, found, table, question.title(len(table)), left_out),
+    )
 
 
 def _print(
@@ -245,39 +257,25 @@ def _meaning(found: "CausalEffects") -> str:
     return f"what {change} changes in {response}; probability is that of a directed path"
 
 
-def _show_one(
-    posterior: "Posterior", found: "Effect", out: Path | None, *, quiet: bool, json: bool
-) -> None:
+def _show_one(posterior: "Posterior", found: "Effect", output: Output) -> None:
     """All that is known about one effect."""
     import pandas as pd
 
     from outpoint.cli.summary import make_console, print_line, print_table
-    from outpoint.cli.terminal import print_json, print_note
-    from outpoint.files import write_text
     from outpoint.posterior.export import format_table
 
     table = pd.DataFrame(found.rows(), columns=["what", "value"])
-    if out is not None:
-        write_text(out, format_table(table, ("what",)))
-    if json:
+
+    def as_json() -> dict[str, Any]:
         about = {"question": found.question, "level": found.interval_level, "note": found.note}
         ratios = {"ratio": None, "ratio_lower": None, "ratio_upper": None}
-        print_json(about | {"n_draws": len(found.draws)} | ratios | dict(found.rows()))
-    elif not quiet:
+        return about | {"n_draws": len(found.draws)} | ratios | dict(found.rows())
+
+    def show() -> None:
         console = make_console()
         print_table(console, table, found.question, significant=("value",))
         if found.note:
             print_line(console, "Sign", found.note)
         print_line(console, "Verdict", posterior.verdict)
-        if out is not None:
-            print_note(f"{'File':<10}{out}")
 
-
-def _title(cause: str | None, effect: str | None, n_shown: int, n_pairs: int) -> str:
-    """What the table shows, and of how much."""
-    of = "" if cause is None else f" of {cause}"
-    on = "" if effect is None else f" on {effect}"
-    if n_pairs == 1:
-        return f"effect{of}{on}"
-    count = f" ({n_shown} of {n_pairs} pairs)" if n_shown < n_pairs else ""
-    return f"strongest effects{of}{on}{count}"
+    output.give(lambda: format_table(table, ("what",)), as_json, show)

@@ -63,7 +63,7 @@ def export(
     """
     from outpoint.cli.terminal import check_file, load_run, print_note
     from outpoint.files import write_text
-    from outpoint.posterior.exchange import format_trajectory
+    from outpoint.posterior.export import format_trajectory
     from outpoint.runs import RunDirectory
 
     _check_options(what, out, threshold, chain)

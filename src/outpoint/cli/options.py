@@ -12,17 +12,18 @@ users need come first, without a panel of their own.
 import csv
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
+from outpoint.cli.terminal import Output
 from outpoint.errors import OptionError
 from outpoint.naming import flag
 from outpoint.options import LEARN, OPTIONS, Option, Options, Role, names_of, options_of
-from outpoint.options.option import MODEL_PANEL, READING_PANEL
-from outpoint.options.start import STARTS
+from outpoint.options.option import MODEL_PANEL, READING_PANEL, STARTS
 
 if TYPE_CHECKING:
     from outpoint.data import Dataset
@@ -66,6 +67,13 @@ def takes(**groups: Group) -> Callable[[Callable[..., None]], Callable[..., None
     return decorate
 
 
+def fields_of(kind: Any) -> Group:
+    """The fields of a dataclass as options, of which the command is handed one value."""
+    declared = get_type_hints(kind, include_extras=True)
+    options = {one.name: (declared[one.name], one.default) for one in fields(kind)}
+    return Group(options, lambda words: kind(**words))
+
+
 OUTPUT = "Output"
 
 
@@ -93,6 +101,15 @@ Json = Annotated[
     bool,
     typer.Option("--json", help="Print the result as JSON instead.", rich_help_panel=OUTPUT),
 ]
+
+
+def output(what: str) -> Group:
+    """``--out``, with words on what is written there, ``--quiet`` and ``--json``."""
+    file = Annotated[Path | None, file_to_write(what)]
+    options = {"out": (file, None), "quiet": (Quiet, False), "json": (Json, False)}
+    return Group(options, lambda words: Output(**words))
+
+
 Run = Annotated[
     Path,
     typer.Argument(metavar="RUN", help="Directory of a run, or a file that Posterior.save wrote."),

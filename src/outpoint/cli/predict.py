@@ -1,11 +1,12 @@
 """``outpoint predict``: what a variable will be in new rows."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from outpoint.cli import options
+from outpoint.cli.options import takes
+from outpoint.cli.terminal import Output
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 N_SHOWN = 20
 
 
+@takes(output=options.output("Write the predictions of all rows to this CSV file."))
 def predict(
     run: options.Run,
     file: Annotated[
@@ -24,6 +26,7 @@ def predict(
             help="Table of new rows, with any of the variables; blank cells are unknown.",
         ),
     ],
+    *,
     target: Annotated[
         str | None,
         typer.Option(
@@ -35,41 +38,31 @@ def predict(
         str,
         typer.Option(metavar="NUMBERS", help="Of a continuous target, separated by commas."),
     ] = "0.025,0.25,0.5,0.75,0.975",
-    out: Annotated[
-        Path | None,
-        options.file_to_write("Write the predictions of all rows to this CSV file."),
-    ] = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    output: Output,
 ) -> None:
     """Predict a variable in new rows, averaged over DAGs and parameters.
 
     Example: outpoint predict outpoint-run-boston new.csv --target medv --out predicted.csv
     """
-    from outpoint.cli.terminal import check_file, frame_to_rows, load_run, print_json
-    from outpoint.files import write_text
+    from outpoint.cli.terminal import check_file, frame_to_rows, load_run
 
-    check_file(out)
+    check_file(output.out)
     posterior = load_run(run)
     if target is None:
         table = posterior.log_predictive(file).to_frame()
         table["mcse"] = table["log_predictive"].attrs["mcse"]
     else:
         table = posterior.predict(file, target, quantiles=_parse_numbers(quantiles))
-    if out is not None:
-        write_text(out, _format(table))
-    if json:
-        kind = "log_predictive" if target is None else "prediction"
-        print_json({"target": target, "kind": kind, "rows": frame_to_rows(table)})
-    elif not quiet:
-        _print(posterior, table, target, out)
+    kind = "log_predictive" if target is None else "prediction"
+    output.give(
+        lambda: _format(table),
+        lambda: {"target": target, "kind": kind, "rows": frame_to_rows(table)},
+        lambda: _print(posterior, table, target),
+    )
 
 
-def _print(
-    posterior: "Posterior", table: "pd.DataFrame", target: str | None, out: Path | None
-) -> None:
+def _print(posterior: "Posterior", table: "pd.DataFrame", target: str | None) -> None:
     from outpoint.cli.summary import make_console, print_line, print_table
-    from outpoint.cli.terminal import print_note
 
     what = "log predictive densities" if target is None else f"predictions of {target}"
     shown = table.head(N_SHOWN)
@@ -83,8 +76,6 @@ def _print(
     significant = () if is_probability else columns
     print_table(console, numbered, f"{what}{more}", significant=significant)
     print_line(console, "Verdict", posterior.verdict)
-    if out is not None:
-        print_note(f"{'File':<10}{out}")
 
 
 def _format(table: "pd.DataFrame") -> str:

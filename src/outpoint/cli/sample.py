@@ -25,8 +25,7 @@ def sample(
 
     Example: outpoint sample outpoint-run-asia -n 1000 --do smoke=yes --out rows.csv
     """
-    from outpoint.cli.terminal import check_file, load_run, print_data
-    from outpoint.files import write_text
+    from outpoint.cli.terminal import check_file, load_run, print_or_write
     from outpoint.graphs.formats import protect_cell
     from outpoint.kinds import checked_seed
 
@@ -39,8 +38,4 @@ def sample(
     for name in rows.columns[rows.dtypes == "category"]:
         rows[name] = rows[name].astype(str).map(protect_cell)
     rows.columns = rows.columns.map(protect_cell)
-    text = str(rows.to_csv(index=False, lineterminator="\n"))
-    if out is None:
-        print_data(text)
-    else:
-        write_text(out, text)
+    print_or_write(str(rows.to_csv(index=False, lineterminator="\n")), out)

@@ -14,7 +14,7 @@ from outpoint.cli.terminal import printable
 from outpoint.data import Dataset
 from outpoint.naming import count_of, write_number
 from outpoint.posterior import Posterior, SampledPosterior
-from outpoint.posterior.certainty import judge_certainty
+from outpoint.posterior.admissible import judge_certainty
 from outpoint.posterior.info import describe_model
 from outpoint.runs.directory import RUN_FILES
 from outpoint.scores import note_few_rows, note_holes, note_units

@@ -22,8 +22,9 @@ import math
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -118,6 +119,43 @@ def format_json(result: Any) -> str:
 def print_json(result: Any) -> None:
     """Print a result as JSON."""
     typer.echo(format_json(result))
+
+
+def print_or_write(text: str, out: Path | None) -> None:
+    """Data to a file, or to standard output if there is none."""
+    from outpoint.files import write_text
+
+    if out is None:
+        print_data(text)
+    else:
+        write_text(out, text)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the result of a command goes: to a file, and as JSON, a table or not at all beside."""
+
+    out: Path | None = None
+    quiet: bool = False
+    json: bool = False
+
+    def give(
+        self,
+        as_text: Callable[[], str],
+        as_json: Callable[[], dict[str, Any]],
+        show: Callable[[], None],
+    ) -> None:
+        """Write and print the result in the forms that were asked for."""
+        from outpoint.files import write_text
+
+        if self.out is not None:
+            write_text(self.out, as_text())
+        if self.json:
+            print_json(as_json())
+        elif not self.quiet:
+            show()
+            if self.out is not None:
+                print_note(f"{'File':<10}{self.out}")
 
 
 def frame_to_rows(frame: "pd.DataFrame") -> list[dict[str, Any]]:

@@ -39,7 +39,7 @@ from outpoint.data.interventions import (
     parse_interventions,
 )
 from outpoint.errors import GraphError, OptionError, TooLargeError
-from outpoint.graphs.layers import compute_parent_masks, peel_layers
+from outpoint.graphs.layers import peel_order
 from outpoint.graphs.random import Seed, make_generator
 from outpoint.kinds import Items, Tested, choice, is_whole, number, whole
 
@@ -443,8 +443,7 @@ def _parents(dag: DagLike, v: int) -> list[int]:
 
 def ancestral_order(dag: DagLike) -> list[int]:
     """The nodes, each after its parents."""
-    masks = compute_parent_masks(np.asarray(dag.adjacency, dtype=bool))
-    order = [v for layer in peel_layers(masks) for v in layer]
+    order = peel_order(np.asarray(dag.adjacency, dtype=bool))
     if len(order) < len(dag.names):
         raise GraphError("The graph has a cycle; only acyclic graphs can be simulated.")
     return order

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from outpoint.data.textcolumns import BATCH, TextColumn
+from outpoint.data.cells import BATCH, TextColumn
 from outpoint.errors import DataError, OptionError
 from outpoint.naming import count_of, option
 

@@ -1,10 +1,11 @@
 """The exact posterior, for up to about 21 nodes, and the best DAG."""
 
-from outpoint.exact.best import find_best, find_optima
 from outpoint.exact.engine import (
     DenseParentSets,
     ExactSolution,
+    find_best,
     find_descents,
+    find_optima,
     log_sum_of_dags,
     solve,
 )

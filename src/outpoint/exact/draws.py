@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
-from outpoint.exact.scaled import BIAS, Scaled, biased_power
-from outpoint.exact.sums import Masks, list_supersets
+from outpoint.exact.sums import BIAS, Masks, Scaled, biased_power, list_supersets
 from outpoint.kernels import inlined, kernel, run_chunked
 from outpoint.tables.logspace import count_bits, skip_bit
 

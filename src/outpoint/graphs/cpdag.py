@@ -28,6 +28,8 @@ from outpoint.arrays import Booleans
 from outpoint.graphs.formats import Edge, write_dot
 from outpoint.graphs.layers import compute_parent_masks, iterate_bits
 from outpoint.graphs.validation import (
+    DAG,
+    TARGETS,
     Targets,
     align_names,
     count_pair_differences,
@@ -36,7 +38,6 @@ from outpoint.graphs.validation import (
     validate_adjacency,
     validate_names,
 )
-from outpoint.graphs.values import DAG, TARGETS
 from outpoint.kinds import Tested
 from outpoint.naming import count_of
 from outpoint.notebook import as_html, first_of

@@ -20,11 +20,13 @@ import numpy.typing as npt
 from outpoint.arguments import TEXT, takes
 from outpoint.arrays import Booleans
 from outpoint.errors import GraphError
-from outpoint.graphs import dagitty, formats, model_strings
+from outpoint.graphs import dagitty, formats
 from outpoint.graphs.cpdag import Cpdag
 from outpoint.graphs.layers import Layers, compute_parent_masks, peel_layers
 from outpoint.graphs.partition import LabelledPartition
 from outpoint.graphs.validation import (
+    DAG,
+    TARGETS,
     Node,
     Targets,
     align_names,
@@ -41,7 +43,6 @@ from outpoint.graphs.validation import (
     validate_names,
     validate_pair,
 )
-from outpoint.graphs.values import DAG, TARGETS
 from outpoint.kinds import choice, in_brief, list_of
 from outpoint.naming import count_of
 from outpoint.notebook import as_html, first_of
@@ -151,7 +152,7 @@ class Dag:
     @takes(text=TEXT)
     def from_model_string(cls, text: str) -> Dag:
         """From a model string of bnlearn, such as ``[A][B|A][C|A:B]``."""
-        return cls.from_edges(*model_strings.parse_model_string(text))
+        return cls.from_edges(*formats.parse_model_string(text))
 
     @classmethod
     @takes(text=TEXT)
@@ -317,7 +318,7 @@ class Dag:
 
     def to_model_string(self) -> str:
         """A model string for bnlearn in R: ``[A][B|A][C|A:B]``."""
-        return model_strings.write_model_string(self.names, self.edges)
+        return formats.write_model_string(self.names, self.edges)
 
     def to_dagitty(self) -> str:
         """Text for dagitty, in R or on its page: ``dag { A -> B }``."""

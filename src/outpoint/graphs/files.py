@@ -27,7 +27,7 @@ from outpoint.files import read_text, understood, write_text
 from outpoint.graphs import formats
 from outpoint.graphs.dag import Dag
 from outpoint.graphs.formats import protect_cell, restore_cell
-from outpoint.graphs.values import DAG
+from outpoint.graphs.validation import DAG
 
 EDGE_HEADERS = (("parent", "child"), ("from", "to"), ("source", "target"))
 WEIGHTED: dict[str, Callable[..., str]] = {

@@ -5,6 +5,9 @@ leaves a smaller DAG, so that peeling layer after layer uses up every node if an
 graph has no cycle (paper, section 4.1). That one loop gives the acyclicity check, a topological
 order and the labelled partition. A parent set is a Python integer whose bit `u` says whether node
 `u` is a member: integers have no width, so nothing here limits the number of nodes.
+
+Kernels sort nodes in the form in which they hold a graph: `graphs.blocks`, `tables.parent_sets`,
+`mcmc.dag`, `mcmc.structure_chain`.
 """
 
 from __future__ import annotations
@@ -54,6 +57,44 @@ def peel_layers(parent_masks: Sequence[int]) -> Layers:
         not_placed &= ~sum(1 << v for v in outpoints)
         arrived = [v for u in outpoints for v in waiting.pop(u, ())]
     return tuple(layers)
+
+
+def peel_order(adjacency: Booleans) -> list[int]:
+    """The nodes layer by layer, parents first; fewer than all if there is a cycle."""
+    return [v for layer in peel_layers(compute_parent_masks(adjacency)) for v in layer]
+
+
+def order_of(adjacency: Booleans) -> tuple[int, ...]:
+    """The nodes of a DAG, parents first, children as soon as they can follow.
+
+    Variables get their random numbers in this order when rows are simulated: with another one the
+    same seeds would give other rows.
+    """
+    waiting = adjacency.sum(axis=0)
+    ready, order = [int(v) for v in np.flatnonzero(waiting == 0)], []
+    while ready:
+        v = ready.pop()
+        order.append(v)
+        for child in np.flatnonzero(adjacency[v]):
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                ready.append(int(child))
+    return tuple(order)
+
+
+class Reach:
+    """Which nodes lead to which in a graph that gets one edge after the other."""
+
+    def __init__(self, n_nodes: int) -> None:
+        self._leads = np.eye(n_nodes, dtype=np.bool_)  # [u, v]: v is u or below it
+
+    def closes_cycle(self, parent: int, child: int) -> bool:
+        """Whether the edge would close a directed cycle."""
+        return bool(self._leads[child, parent])
+
+    def add(self, parent: int, child: int) -> None:
+        """Take note of an edge."""
+        self._leads |= np.outer(self._leads[:, parent], self._leads[child])
 
 
 def find_cycle(parent_masks: Sequence[int]) -> list[int] | None:

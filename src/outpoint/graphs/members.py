@@ -28,8 +28,7 @@ from outpoint.errors import GraphError
 from outpoint.graphs.cpdag import Cpdag
 from outpoint.graphs.dag import Dag
 from outpoint.graphs.layers import compute_parent_masks, iterate_bits
-from outpoint.graphs.validation import Targets
-from outpoint.graphs.values import TARGETS
+from outpoint.graphs.validation import TARGETS, Targets
 
 IsAdmissible = Callable[[int, Sequence[int]], bool]
 """Whether a node, by its number, may have these parents."""

@@ -14,7 +14,7 @@ import numpy as np
 from outpoint.arguments import takes
 from outpoint.arrays import Booleans
 from outpoint.graphs.dag import Dag
-from outpoint.graphs.values import DAG
+from outpoint.graphs.validation import DAG
 
 
 def _ratio(part: int, whole: int) -> float:

@@ -20,8 +20,7 @@ import numpy.typing as npt
 from outpoint.arguments import takes
 from outpoint.errors import GraphError, TooLargeError
 from outpoint.graphs.layers import compute_parent_masks, iterate_bits
-from outpoint.graphs.validation import validate_indices
-from outpoint.graphs.values import DAG
+from outpoint.graphs.validation import DAG, validate_indices
 
 if TYPE_CHECKING:
     from outpoint.graphs.dag import Dag

@@ -27,8 +27,7 @@ import numpy.typing as npt
 from outpoint.arguments import takes
 from outpoint.errors import GraphError
 from outpoint.graphs.layers import Layers
-from outpoint.graphs.validation import validate_indices
-from outpoint.graphs.values import DAG
+from outpoint.graphs.validation import DAG, validate_indices
 from outpoint.kinds import Items, checked
 
 if TYPE_CHECKING:

@@ -1,5 +1,7 @@
 """What every graph value checks about its names and its adjacency matrix when it is made.
 
+Functions that take a graph have the words for it here, too.
+
 What interventions tell beyond observations: the pairs of nodes whose edge gets a direction.
 
 Setting the nodes of a target set from outside cuts all edges into them. Two DAGs stay equally good
@@ -22,7 +24,7 @@ from outpoint.arguments import NAMES
 from outpoint.arrays import Booleans
 from outpoint.errors import GraphError
 from outpoint.graphs.layers import find_cycle
-from outpoint.kinds import in_brief, is_whole, list_of
+from outpoint.kinds import Items, Tested, in_brief, is_whole, list_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -204,3 +206,14 @@ def find_separated(names: Sequence[str], targets: Targets) -> Booleans:
             is_set[number[name]] = True
         separated |= is_set[:, None] != is_set[None, :]
     return separated
+
+
+def is_dag(value: Any) -> bool:
+    """Whether this is a :class:`outpoint.Dag`."""
+    from outpoint.graphs.dag import Dag
+
+    return isinstance(value, Dag)
+
+
+DAG = Tested("a Dag", test=is_dag)
+TARGETS = Items("a list of sets of nodes")

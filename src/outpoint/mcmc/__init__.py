@@ -1,9 +1,8 @@
 """Markov chains over DAGs: the samplers of the paper, and a tempered combination of their moves."""
 
-from outpoint.mcmc.chain import ROOM, SWEEP, Chain
+from outpoint.mcmc.chain import ROOM, SWEEP, Chain, Sampler
 from outpoint.mcmc.mixes import Moves, Settings
 from outpoint.mcmc.samplers import SAMPLERS, check_method, is_possible, make_chain
-from outpoint.mcmc.samplers.base import Sampler
 
 __all__ = [
     "ROOM",

@@ -1,8 +1,12 @@
-"""A chain in progress: advanced piece by piece, saved and restored bit for bit."""
+"""A chain in progress: advanced piece by piece, saved and restored bit for bit.
+
+A :class:`Sampler` says in one place what there is to say about chains of one kind.
+"""
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -170,3 +174,28 @@ def flatten(prefix: str, arrays: Any) -> dict[str, NDArray[Any]]:
         return {prefix: arrays}
     parts = (flatten(f"{prefix}.{name}", part) for name, part in arrays._asdict().items())
     return {name: array for part in parts for name, array in part.items()}
+
+
+StartChain = Callable[[TableView, Settings, Codes, np.random.Generator], Chain]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampler:
+    """A sampler by name: how a chain is made, its defaults, and what users are told of it.
+
+    ``usual_steps`` is the default number of recorded steps, and where a run that goes on until the
+    chains agree is first looked at; ``goes_on`` says whether runs do that by default. The warm-up
+    takes ``warmup_share`` as many steps as are recorded. Edge probabilities are recorded every
+    ``edge_thin`` steps. ``bias`` says what is wrong with a sampler however long it runs.
+    """
+
+    name: str
+    summary: str
+    start: StartChain
+    usual_steps: int = 1_000_000
+    warmup_share: float = 0.25
+    edge_thin: int = 100
+    goes_on: bool = False
+    takes_moves: bool = False
+    has_ladder: bool = False
+    bias: str = ""

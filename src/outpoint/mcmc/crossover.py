@@ -1,12 +1,12 @@
-"""Exchange parts of the DAGs of two replicas.
+"""What replicas do between sweeps: fresh draws, swaps, and exchanges of parts of their DAGs.
 
-The parent sets of some nodes change places between a DAG of one replica and a DAG of another. All
-local scores are still there, so the product of the two posterior probabilities stays what it was,
-and only cycles and the powers of the replicas decide. A swap of whole replicas succeeds where one
-is better in all its parts; in a large sparse network parts far from each other go wrong
-independently, and this way each replica can take over what another has found. A DAG drawn from a
-replica at power b has the law P(G) w_b / w: its partition, with what is held, weighs w in the
-posterior and w_b at the power.
+In an exchange the parent sets of some nodes change places between a DAG of one replica and a DAG of
+another. All local scores are still there, so the product of the two posterior probabilities stays
+what it was, and only cycles and the powers of the replicas decide. A swap of whole replicas
+succeeds where one is better in all its parts; in a large sparse network parts far from each other
+go wrong independently, and this way each replica can take over what another has found. A DAG drawn
+from a replica at power b has the law P(G) w_b / w: its partition, with what is held, weighs w in
+the posterior and w_b at the power.
 
 The nodes are those within some distance of a node that has other parents in the two DAGs, over
 nodes of the same kind, along the edges of both. After the exchange the same nodes differ and the
@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.kernels import borrowed, inlined
+from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.mcmc.dag import DagState, find_layers, make_dag, set_parents
 from outpoint.mcmc.metropolis import accepts
 from outpoint.mcmc.partition import (
@@ -31,8 +31,15 @@ from outpoint.mcmc.partition import (
     make_partition,
     sample_dag,
     score_changed,
+    score_partition,
 )
-from outpoint.mcmc.replicas import log_gain, replica_state
+from outpoint.mcmc.replicas import (
+    add_moments,
+    draw_partition,
+    log_gain,
+    replica_state,
+    swap_replicas,
+)
 
 DISTANCES = 6
 """Distances are drawn from 0 to one less; the last one means as far as it goes."""
@@ -162,3 +169,43 @@ def _gain(view, dag, old, state, power):
     hold_outside(dag, state)
     score_changed(view, old, state)
     return log_gain(view, old, state, power, 1.0)
+
+
+NOTHING = np.int64(0), np.int64(0)
+"""What kernels return that are called by their address and have nothing to tell."""
+
+
+@kernel
+def begin_sweep(view, replicas, ladder, scratch, plan, step, rng):
+    """Draw the last replica afresh, if that is planned."""
+    view, replicas, ladder, plan = (
+        borrowed(view),
+        borrowed(replicas),
+        borrowed(ladder),
+        borrowed(plan),
+    )
+    if plan.fresh_sizes.size > 0:
+        state = borrowed(replica_state(replicas, replicas.slot.size - 1))
+        draw_partition(state, plan.fresh_sizes, rng)
+        score_partition(view, state)
+    return NOTHING
+
+
+@kernel
+def end_sweep(view, replicas, ladder, scratch, plan, step, rng):
+    """Add up the log weights of replicas that took steps; swap them where a sweep is complete."""
+    view, replicas, ladder = borrowed(view), borrowed(replicas), borrowed(ladder)
+    plan, scratch = borrowed(plan), borrowed(scratch)
+    last = replicas.slot.size - 1
+    for replica in range(last + (plan.fresh_sizes.size == 0)):
+        state = borrowed(replica_state(replicas, replica))
+        add_moments(view, state, ladder, replica)
+    if step % plan.sweep == 0:
+        first = step // plan.sweep * plan.rounds
+        for now in range(first, first + plan.rounds):
+            parity = now % 2
+            swap_replicas(view, replicas, ladder, parity, rng)
+            # The pairs that have not just been swapped.
+            for upper in range(1 - parity, last, 2):
+                cross_over(view, replicas, ladder.power, upper, plan.exchanges, scratch, rng)
+    return NOTHING

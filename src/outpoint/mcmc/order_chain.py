@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 from outpoint.errors import require
 from outpoint.kernels import borrowed, inlined, kernel, lend
 from outpoint.mcmc import mixes
-from outpoint.mcmc.chain import Chain
+from outpoint.mcmc.chain import Chain, Sampler
 from outpoint.mcmc.dag import DagState, make_dag, set_parents
 from outpoint.mcmc.metropolis import accepts
 from outpoint.mcmc.mixes import Settings
 from outpoint.mcmc.moves import STILL, SWAP_ANY
 from outpoint.mcmc.restoring import are_close, check_order
-from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.samplers.partition import partition_of
 from outpoint.mcmc.sums import allowed_mask, is_open, log_sum_any, sample_any
 from outpoint.mcmc.trace import add_outside_set, next_edge_row, record_dag

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.kernel_calls import call_at, lent_at
+from outpoint.borrowing import call_at, lent_at
 from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.mcmc.moves import STILL
 from outpoint.mcmc.partition import log_posterior_weight, sample_dag

@@ -6,9 +6,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.borrowing import lend
-from outpoint.kernel_calls import address_of, loan_address
-from outpoint.mcmc.crossover import make_crossover
+from outpoint.borrowing import address_of, lend, loan_address
+from outpoint.mcmc.crossover import begin_sweep, end_sweep, make_crossover
 from outpoint.mcmc.moves import MOVES
 from outpoint.mcmc.moves.families import FAMILIES_TOGETHER
 from outpoint.mcmc.moves.node_gibbs import PLACEMENT
@@ -18,7 +17,6 @@ from outpoint.mcmc.moves.proposals import PROPOSED
 from outpoint.mcmc.moves.rev import REVERSALS
 from outpoint.mcmc.partition import make_partition
 from outpoint.mcmc.replicas import Ladder, Replicas
-from outpoint.mcmc.tempering import begin_sweep, end_sweep
 from outpoint.mcmc.trace import Trace
 from outpoint.tables.view import TableView, most_parents
 

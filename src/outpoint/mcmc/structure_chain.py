@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from outpoint.errors import require
 from outpoint.kernels import borrowed, inlined, kernel, lend
 from outpoint.mcmc import mixes
-from outpoint.mcmc.chain import Chain
+from outpoint.mcmc.chain import Chain, Sampler
 from outpoint.mcmc.dag import (
     DagState,
     changed_code,
@@ -38,7 +38,6 @@ from outpoint.mcmc.mixes import Settings
 from outpoint.mcmc.moves import EDGE, REV
 from outpoint.mcmc.moves.rev import reverse_edge
 from outpoint.mcmc.restoring import check_codes
-from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.trace import add_edges_of_dag, record_dag, remember_best
 from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView, most_parents

@@ -14,7 +14,7 @@ from outpoint.missing.beginnings import Beginnings
 from outpoint.missing.unknowns import find_new, find_unknowns
 from outpoint.naming import enumerate_names
 from outpoint.scores import FamilyScorer, LocalScore, score_given
-from outpoint.scores.interventions import score_observed
+from outpoint.scores.binding import score_observed
 
 
 class Cells(ABC):

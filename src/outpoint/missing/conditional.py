@@ -19,10 +19,9 @@ import numpy as np
 from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.data import Dataset
 from outpoint.missing.cells import Cells
-from outpoint.models.model import NetworkModel
+from outpoint.models.conditionals import DrawnRegression
+from outpoint.models.model import NetworkModel, RowStatistics
 from outpoint.models.network import Network
-from outpoint.models.regression import DrawnRegression
-from outpoint.models.statistics import RowStatistics
 
 
 class _Turn(NamedTuple):

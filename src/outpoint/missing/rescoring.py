@@ -17,9 +17,9 @@ from outpoint.scores import FamilyScorer, SetScorer, StructurePrior
 from outpoint.scores.base import Members, subsets_of_size
 from outpoint.scores.knowledge import GivenScorer
 from outpoint.tables import ScoreTable
+from outpoint.tables.dense import Rows
 from outpoint.tables.outside import no_outside
 from outpoint.tables.parent_sets import count_candidates
-from outpoint.tables.ranked import Rows
 
 
 class _Block(NamedTuple):

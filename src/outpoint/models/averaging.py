@@ -31,11 +31,10 @@ import numpy as np
 
 from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.errors import DataError
+from outpoint.graphs.layers import order_of
+from outpoint.models.conditionals import Regression, Table
 from outpoint.models.gaussian_rows import GaussianNetworks, relative_error
 from outpoint.models.model import NetworkModel
-from outpoint.models.network import order_of
-from outpoint.models.regression import Regression
-from outpoint.models.tables import Table
 from outpoint.naming import enumerate_names
 
 MOST_COMPLETIONS = 4096

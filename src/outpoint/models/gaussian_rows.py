@@ -9,8 +9,8 @@ from math import log, pi
 import numpy as np
 
 from outpoint.arrays import Booleans, Floats
-from outpoint.models.coding import Coding
 from outpoint.models.model import NetworkModel
+from outpoint.models.network import Coding
 
 BLOCK = 50
 """Networks that are looked at together."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import TooLargeError
+from outpoint.graphs.layers import order_of
 from outpoint.models.intervening import (
     SIMULATED,
     Families,
@@ -28,7 +29,6 @@ from outpoint.models.intervening import (
     stack_tables,
 )
 from outpoint.models.model import NetworkModel
-from outpoint.models.network import order_of
 from outpoint.models.summing import TableSums
 
 

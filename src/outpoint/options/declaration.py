@@ -54,12 +54,12 @@ from outpoint.options.option import (
     SEARCH_PANEL,
     Option,
     Role,
+    Start,
     declare,
     known,
     reading,
     sampling,
 )
-from outpoint.options.start import Start
 from outpoint.registry import METHODS, SCORES, list_scores
 
 SCORE_OBJECTS = ", ".join(f"{entry.class_name}()" for entry in SCORES.values())
@@ -180,8 +180,22 @@ class Options:
         (MAP,),
         panel=SEARCH_PANEL,
     )
-    tabu: int = sampling(10, whole(0), Role.DRAWS, of=(MAP,))
-    patience: int = sampling(15, whole(1), Role.DRAWS, of=(MAP,))
+    tabu: int = sampling(
+        10,
+        whole(0),
+        Role.DRAWS,
+        "Steps for which hill climbing leaves a changed pair of variables alone.",
+        (MAP,),
+        panel=SEARCH_PANEL,
+    )
+    patience: int = sampling(
+        15,
+        whole(1),
+        Role.DRAWS,
+        "Steps without improvement after which a climb ends.",
+        (MAP,),
+        panel=SEARCH_PANEL,
+    )
     n_candidates: int | None = sampling(
         None,
         whole(0),
@@ -192,7 +206,14 @@ class Options:
         "posterior, and the verdict says where it matters.",
         (*RUN, MAP),
         flag="candidates",
-        others={MAP: {"help": None}},
+        others={
+            MAP: {
+                "panel": SEARCH_PANEL,
+                "help": "Variables of which a table has all subsets as parents of another one "
+                "(default: all up to 20 variables; beyond, 10, or as many as it uses); other "
+                "parents are searched as well, so this affects speed more than the result.",
+            }
+        },
     )
     candidates: dict[str, list[str]] | None = sampling(
         None,

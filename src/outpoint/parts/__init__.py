@@ -6,15 +6,17 @@ of its local scores; evidences add up, draws are made part by part. Formulas:
 docs/math.md#exact-by-parts.
 """
 
-from outpoint.parts.beside import Beside, limit_beside, separate_parts
 from outpoint.parts.solution import PartsSolution, find_parts_optima, solve_parts
 from outpoint.parts.split import (
+    Beside,
     Split,
     can_be_scored,
     describe_parts,
     find_split,
+    limit_beside,
     limit_parents,
     require_scorable,
+    separate_parts,
 )
 
 __all__ = [

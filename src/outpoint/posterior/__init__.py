@@ -5,12 +5,11 @@ from outpoint.posterior.consensus import ConsensusWarning
 from outpoint.posterior.estimates import Estimate
 from outpoint.posterior.exact import ExactPosterior
 from outpoint.posterior.export import read_edges
-from outpoint.posterior.files import summarize, write_run
+from outpoint.posterior.files import load, summarize, write_run
 from outpoint.posterior.info import RunInfo
 from outpoint.posterior.posterior import Posterior
 from outpoint.posterior.reweighting import WeightedPosterior, WeightWarning
 from outpoint.posterior.sampled import SampledPosterior
-from outpoint.posterior.storage import load
 
 __all__ = [
     "ConsensusWarning",

@@ -16,7 +16,9 @@ import numpy as np
 
 from outpoint.arrays import Booleans, Floats, Integers
 from outpoint.errors import OptionError, TooLargeError
+from outpoint.graphs.layers import order_of
 from outpoint.models import NetworkModel
+from outpoint.models.conditionals import Table
 from outpoint.models.intervening import (
     MOST_LISTED,
     OFTEN,
@@ -28,9 +30,7 @@ from outpoint.models.intervening import (
     list_levels,
     stack_tables,
 )
-from outpoint.models.network import order_of
 from outpoint.models.summing import TableSums
-from outpoint.models.tables import Table
 from outpoint.models.unrolling import Lags, Unrolled
 from outpoint.posterior.effects import UNITS, CausalEffects, refuse_large
 from outpoint.posterior.what_if import (

@@ -15,7 +15,7 @@ from outpoint.arrays import Floats
 from outpoint.data import Dataset
 from outpoint.errors import OptionError
 from outpoint.graphs import Dag
-from outpoint.graphs.values import DAG
+from outpoint.graphs.validation import DAG
 from outpoint.kinds import in_brief, is_whole
 from outpoint.mcmc.trace import spread_edges
 from outpoint.missing import make_cells

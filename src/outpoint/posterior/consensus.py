@@ -14,6 +14,7 @@ import numpy as np
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.graphs import Cpdag, Dag
+from outpoint.graphs.layers import Reach
 
 
 class ConsensusWarning(UserWarning):
@@ -51,14 +52,14 @@ def _select_acyclic(
     parents, children = np.nonzero(at_least(probability, threshold) & ~np.eye(n, dtype=np.bool_))
     ranked = np.argsort(-probability[parents, children], kind="stable")
     chosen = np.zeros((n, n), dtype=np.bool_)
-    reach = np.eye(n, dtype=np.bool_)  # [u, v]: v is u or below it
+    reach = Reach(n)
     left_out = []
     for u, v in zip(parents[ranked].tolist(), children[ranked].tolist(), strict=True):
-        if reach[v, u]:
+        if reach.closes_cycle(u, v):
             left_out.append((u, v))
             continue
         chosen[u, v] = True
-        reach |= np.outer(reach[:, u], reach[v])
+        reach.add(u, v)
     return chosen, left_out
 
 

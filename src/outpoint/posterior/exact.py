@@ -12,11 +12,11 @@ from outpoint.arguments import COUNT, DRAWS, NODE, SHARE, takes
 from outpoint.arrays import Booleans, Floats
 from outpoint.graphs import Dag
 from outpoint.parts import describe_parts
-from outpoint.posterior.asked import FEATURE, WEIGHTS
 from outpoint.posterior.draws import Draws, WeightedGraphs, tabulate_dags
 from outpoint.posterior.estimates import Estimate
 from outpoint.posterior.features import Feature, FeatureFunction, ParentSet, Path, Root
 from outpoint.posterior.info import RunInfo, describe_limit
+from outpoint.posterior.model_answers import FEATURE, WEIGHTS
 from outpoint.posterior.posterior import Posterior
 
 if TYPE_CHECKING:

@@ -1,23 +1,50 @@
 """What a run leaves behind: its files, and the Python that makes it again.
 
-The run in words that can be executed: Python that makes the same posterior again.
+The files are the posterior, the table of edges, the best DAG, the report and the summary.
 
-The results of a run as files: posterior, table of edges, best DAG, report and summary.
+The posterior is sealed, and read back without pickle: parent sets by their codes, log scores,
+batches of edge probabilities, counts. Its file depends on nothing but the posterior, so that two
+runs with the same draws write the same bytes; how long a run took is in its ``summary.json``.
+Whatever a computation relies on is checked when a file is read (`store`, `checks`), as anyone may
+have made it.
 """
 
+from __future__ import annotations
+
 import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from outpoint.arguments import PATH, takes
 from outpoint.data import Dataset
-from outpoint.errors import OptionError, OutpointError
+from outpoint.errors import DataError, OptionError, OutpointError, require
+from outpoint.files import replaced
 from outpoint.options import OPTIONS, Role, names_of
-from outpoint.posterior.augmented import METHODS
+from outpoint.posterior import checks
+from outpoint.posterior.augmented import METHODS, AugmentedPosterior
+from outpoint.posterior.exact import ExactPosterior
 from outpoint.posterior.export import format_table
 from outpoint.posterior.info import RunInfo
+from outpoint.posterior.partly import PartlyExactPosterior
 from outpoint.posterior.posterior import Posterior
+from outpoint.posterior.sampled import SampledPosterior
+from outpoint.posterior.stored_chains import (
+    augmented_parts,
+    partly_parts,
+    read_augmented,
+    read_partly,
+    read_sampled,
+    sampled_parts,
+)
+from outpoint.posterior.stored_models import model_parts, read_model, read_network
+from outpoint.posterior.stored_solutions import exact_parts, read_by_parts, read_exact
 from outpoint.runs import RunDirectory
 from outpoint.runs.directory import BEST_DAG, EDGES, POSTERIOR, REPORT, SUMMARY
+from outpoint.store import Content, Kind, opened_sealed, write_sealed
 
 LENGTH = names_of(Role.STOP, Role.PACE)
 """Options that say how long a run is to be, which ``RunInfo.taken`` knows better afterwards."""
@@ -112,8 +139,6 @@ def write_run(
     command: str | None = None,
 ) -> None:
     """Write the results to a directory that is held; ``data`` and ``command`` are in the report."""
-    from outpoint.posterior.storage import write_posterior
-
     summary = json.dumps(summarize(posterior), indent=2, ensure_ascii=False, allow_nan=False)
     try:
         with run.staged() as staging:
@@ -140,8 +165,6 @@ def write_run(
 
 def _read_back(posterior: Posterior, path: Path) -> str | None:
     """What is wrong with the file of a posterior; None if it gives the same answers."""
-    from outpoint.posterior.storage import load
-
     try:
         stored = load(path)
     except OutpointError as error:
@@ -166,3 +189,87 @@ def _draw_report(
     except Exception as error:
         return error
     return None
+
+
+STORED = Kind(
+    "posterior",
+    format=7,
+    error=DataError,
+    again=lambda: "make the run again (for the directory of a run, its summary.json says how)",
+    is_packed=True,
+)
+
+MOST_SUMMARY = 1 << 26
+"""Bytes of a ``summary.json`` that is looked into."""
+
+READERS: dict[str, Callable[[RunInfo, tuple[str, ...], Content], Posterior]] = {
+    "sampled": read_sampled,
+    "augmented": read_augmented,
+    "partly exact": read_partly,
+    "exact": read_exact,
+    "parts": read_by_parts,
+}
+"""What makes a posterior of a file, by what the file says that it is."""
+
+
+def save(posterior: Posterior, path: Path) -> None:
+    """Write a posterior to a file, replacing the file."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OptionError(f"cannot write {path}: it is not a file that can be replaced.")
+    with replaced(path) as place:
+        write_posterior(posterior, place)
+
+
+def write_posterior(posterior: Posterior, path: Path) -> None:
+    """Write a posterior to a new file; raises OSError if that fails."""
+    if isinstance(posterior, AugmentedPosterior):
+        header, arrays = augmented_parts(posterior)
+    elif isinstance(posterior, PartlyExactPosterior):
+        header, arrays = partly_parts(posterior)
+    elif isinstance(posterior, SampledPosterior):
+        header, arrays = sampled_parts(posterior)
+    elif isinstance(posterior, ExactPosterior):
+        header, arrays = exact_parts(posterior)
+    else:
+        raise OptionError(
+            f"a {type(posterior).__name__} cannot be saved: save the posterior it was made from."
+        )
+    info = asdict(posterior.info)
+    del info["elapsed_seconds"]
+    models, own = model_parts(posterior)
+    header |= {"info": info, "names": posterior.names, **models}
+    with path.open("wb") as file:
+        write_sealed(file, STORED, header, arrays | own)
+
+
+@takes(path=PATH)
+def load(path: str | Path) -> Posterior:
+    """Read a posterior from a file written by ``Posterior.save``, or from a run's directory."""
+    place = Path(path)
+    seconds = None
+    if os.path.isdir(place):
+        run = RunDirectory(place)
+        seconds = _elapsed_seconds(run.summary)
+        place = place / run.found_posterior.name
+    with opened_sealed(place, STORED) as content:
+        names = checks.checked_names(content.header.get("names"))
+        info = checks.checked_info(content.header.get("info"), names, seconds)
+        n = len(names)
+        content.sizes |= {"node": n, "parent": n, "child": n, "end": 2}
+        kind = str(content.header.get("posterior"))
+        require(kind in READERS, f"there is no {kind!r} posterior")
+        posterior = READERS[kind](info, names, content)
+        posterior.model = read_model(names, content)
+        posterior.network_model = read_network(names, content)
+        return posterior
+
+
+def _elapsed_seconds(path: Path) -> float | None:
+    """How long the run took, if its summary says so."""
+    try:
+        if not path.is_file() or path.stat().st_size > MOST_SUMMARY:
+            return None
+        seconds = float(json.loads(path.read_text(encoding="utf-8"))["elapsed_seconds"])
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return None
+    return seconds if isfinite(seconds) and seconds >= 0 else None

@@ -3,6 +3,8 @@
 Structures alone say which variables matter. With the posterior of their parameters, which every
 score with a model has in closed form, they answer what a variable will be, and what setting another
 one does to it, averaged over DAGs. Formulas: docs/math.md#averages-over-structures.
+
+The kinds of what methods of posteriors take, each with its check and its words, stand first.
 """
 
 from __future__ import annotations
@@ -10,17 +12,28 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from outpoint.arguments import COUNT, DRAWS, PROBABILITY, VALUE, VARIABLE, takes
+from outpoint.arguments import (
+    COUNT,
+    DRAWS,
+    PROBABILITY,
+    VALUE,
+    VARIABLE,
+    Either,
+    ListOf,
+    MapOf,
+    takes,
+)
 from outpoint.arrays import Booleans, Floats
+from outpoint.data import Dataset
 from outpoint.errors import OptionError
 from outpoint.graphs import Dag
-from outpoint.graphs.values import DAG
-from outpoint.kinds import SEED, whole
-from outpoint.posterior.asked import CAUSE, QUANTILES, ROWS, SETTING, TWO_VALUES, UNITS
+from outpoint.graphs.validation import DAG
+from outpoint.kinds import SEED, Tested, choice, is_function_of_one, is_path, whole
 from outpoint.posterior.draws import Draws, WeightedGraphs
 from outpoint.posterior.series import SeriesAnswers
 from outpoint.streams import named_seed
@@ -33,6 +46,47 @@ if TYPE_CHECKING:
     from outpoint.posterior.effects import CausalEffects, GaussianModel
     from outpoint.posterior.new_rows import RowReader
     from outpoint.posterior.what_if import Component, Effect
+
+DATASET = Tested("a Dataset", test=lambda given: isinstance(given, Dataset))
+FEATURE = Tested(
+    "a function of a Dag or a text such as 'a -> b'",
+    test=lambda given: (
+        isinstance(given, str)
+        or callable(getattr(type(given), "evaluate", None))
+        or is_function_of_one(given)
+    ),
+)
+WEIGHTS = Either(
+    "a function Dag -> log weight, 'linear_extensions' or 'equivalence_classes'",
+    kinds=(
+        choice("linear_extensions", "equivalence_classes"),
+        Tested("a function", test=is_function_of_one),
+    ),
+)
+PAIR = ListOf("a pair (cause, effect) of variables", item=VARIABLE, size=2)
+TWO_VALUES = ListOf("a pair of values, numbers or levels", item=VALUE, size=2)
+CAUSE = Either(
+    "the name of a variable, or a dictionary of pairs of values such as {'a': (0, 1)}",
+    kinds=(VARIABLE, MapOf("a dictionary", item=TWO_VALUES)),
+)
+ROWS = Tested(
+    "a table with named columns, or the path of a file",
+    test=lambda given: (
+        isinstance(given, Dataset | Mapping | list | tuple | np.ndarray)
+        or hasattr(type(given), "columns")
+        or is_path(given)
+    ),
+)
+SETTING = MapOf(
+    "a dictionary of a value, or a list of values, by variable",
+    item=Either("a value", kinds=(VALUE, ListOf("a list", item=VALUE))),
+)
+QUANTILES = ListOf("a list of probabilities between 0 and 1", item=PROBABILITY)
+THRESHOLD = Tested(
+    "a probability above 0 and up to 1",
+    test=lambda given: isinstance(given, Real) and 0 < float(given) <= 1,
+)
+UNITS = choice("original", "sd")
 
 
 class ModelAnswers(SeriesAnswers):

@@ -10,8 +10,7 @@ import numpy as np
 from outpoint.arrays import Floats
 from outpoint.errors import OptionError
 from outpoint.models import Coding, NetworkModel
-from outpoint.models.regression import Regression
-from outpoint.models.tables import Table
+from outpoint.models.conditionals import Regression, Table
 
 if TYPE_CHECKING:
     import pandas as pd

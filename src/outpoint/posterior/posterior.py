@@ -23,18 +23,10 @@ from outpoint.arguments import (
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import OptionError
 from outpoint.graphs import Cpdag, Dag
-from outpoint.graphs.validation import find_separated
-from outpoint.graphs.values import DAG
+from outpoint.graphs.validation import DAG, find_separated
 from outpoint.kinds import Whole, choice
 from outpoint.notebook import as_html
 from outpoint.posterior.admissible import Admissible, IsScored
-from outpoint.posterior.asked import (
-    DATASET,
-    FEATURE,
-    PAIR,
-    THRESHOLD,
-    WEIGHTS,
-)
 from outpoint.posterior.comparison import On, TruthComparison, compare_with_truth, roc_curve
 from outpoint.posterior.consensus import build_consensus_cpdag, build_consensus_dag
 from outpoint.posterior.draws import (
@@ -53,7 +45,14 @@ from outpoint.posterior.export import CONTENTS
 from outpoint.posterior.feature_parser import parse_feature
 from outpoint.posterior.features import Adjacent, Edge, Feature, FeatureFunction, Not
 from outpoint.posterior.info import RunInfo
-from outpoint.posterior.model_answers import ModelAnswers
+from outpoint.posterior.model_answers import (
+    DATASET,
+    FEATURE,
+    PAIR,
+    THRESHOLD,
+    WEIGHTS,
+    ModelAnswers,
+)
 
 if TYPE_CHECKING:
     import os
@@ -290,7 +289,7 @@ class Posterior(ModelAnswers):
         cause, the optimal sets and what is left of both when nothing more can be left out, of all
         DAGs drawn, and the empty set. In DAGs with the edge effect -> cause no set is valid.
         """
-        from outpoint.posterior.adjustment import rank_adjustment_sets
+        from outpoint.posterior.designs import rank_adjustment_sets
 
         nodes = self._node(cause), self._node(effect)
         return rank_adjustment_sets(self._graphs(), self.names, *nodes, n)
@@ -313,7 +312,7 @@ class Posterior(ModelAnswers):
         (cause, effect) uncertainty is the standard deviation of the mean of :meth:`effect` given
         the DAG, and ``removed`` the share of its square.
         """
-        from outpoint.posterior.next_experiment import rank_experiments
+        from outpoint.posterior.designs import rank_experiments
 
         if effect is not None:
             if target is not None:
@@ -493,7 +492,7 @@ class Posterior(ModelAnswers):
 
     def to_arviz(self) -> xr.DataTree:
         """The draws as ArviZ takes them: groups ``posterior`` and ``sample_stats``."""
-        from outpoint.posterior.exchange import make_tree
+        from outpoint.posterior.export import make_tree
 
         return make_tree(self)
 
@@ -517,14 +516,14 @@ class Posterior(ModelAnswers):
     @takes(path=PATH, chain=Whole())
     def write_trajectory(self, path: str | Path, chain: int = 0) -> None:
         """Write the draws of one chain as a Benchpress trajectory (CSV, changes only)."""
-        from outpoint.posterior.exchange import write_trajectory
+        from outpoint.posterior.export import write_trajectory
 
         write_trajectory(self, path, chain)
 
     @takes(path=PATH)
     def save(self, path: str | Path) -> None:
         """Write the posterior to a file, a NumPy archive that :func:`outpoint.load` reads."""
-        from outpoint.posterior.storage import save
+        from outpoint.posterior.files import save
 
         save(self, Path(path))
 

@@ -25,7 +25,7 @@ from outpoint.errors import OptionError
 from outpoint.graphs import Dag, count_members
 from outpoint.graphs.blocks import add_ancestors, add_matrices
 from outpoint.graphs.extensions import log_linear_extensions
-from outpoint.graphs.values import DAG
+from outpoint.graphs.validation import DAG
 from outpoint.posterior.augmented import AugmentedPosterior
 from outpoint.posterior.convergence import RUN_LONGER
 from outpoint.posterior.diagnostics import Limits, with_rare_events

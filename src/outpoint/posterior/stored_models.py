@@ -14,10 +14,15 @@ from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.errors import require
-from outpoint.models.coding import Coding
-from outpoint.models.model import NetworkModel, Prior
-from outpoint.models.regression import Moments, NormalPrior
-from outpoint.models.statistics import ColumnMoments, Family, FamilyStatistics
+from outpoint.models.conditionals import Moments, NormalPrior
+from outpoint.models.model import (
+    ColumnMoments,
+    FamilyNumbers,
+    FamilyStatistics,
+    NetworkModel,
+    Prior,
+)
+from outpoint.models.network import Coding
 from outpoint.posterior.effects import GaussianModel
 from outpoint.posterior.posterior import Posterior
 from outpoint.posterior.stored_solutions import Parts
@@ -193,7 +198,7 @@ def _checked_facts(names: tuple[str, ...], facts: Any) -> tuple[Coding, Prior, B
 
 def _read_families(
     coding: Coding, prior: Prior, content: Content
-) -> dict[tuple[int, tuple[int, ...]], Family]:
+) -> dict[tuple[int, tuple[int, ...]], FamilyNumbers]:
     arrays = content.read(FAMILY_FIELDS)
     n, families = len(coding.names), {}
     states, numbers = arrays["family_states"], arrays["family_numbers"]
@@ -214,7 +219,7 @@ def _read_families(
         block = block.reshape(int(n_states), width)
         is_count = coding.levels[child] is not None
         require((block >= 0).all() if is_count else (block[:, 0] >= 1).all(), "counts are none")
-        families[int(child), parents] = Family(own, block)
+        families[int(child), parents] = FamilyNumbers(own, block)
         at_state, at_number = at_state + int(n_states), at_number + size
     return families
 

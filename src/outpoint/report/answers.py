@@ -1,21 +1,125 @@
-"""Answers of a posterior as short tables: best DAGs, the largest effects, the next experiment."""
+"""Answers of a posterior as short tables: best DAGs, the largest effects, the next experiment.
+
+The draws of an effect are told by structure, too: in which DAGs there is none, and how large it is
+elsewhere. They are grouped by the parents of the cause, which decide what confounds it: given them,
+all DAGs with a path have much the same effect, so that groups that differ show where it depends on
+arrows that the data leave open.
+
+A predictive check tells whether columns are what the averaged model would make of such data. Tables
+of as many rows, up to a limit, are simulated, each with a DAG and parameters of its own, and some
+figures of every column are compared with those of the data. A figure that hardly any simulated
+table reaches is a sign that the model does not describe the column, whatever the DAG.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from outpoint.arrays import Booleans, Floats
+from outpoint.data import Dataset
 from outpoint.graphs import Dag
 from outpoint.posterior import Posterior
-from outpoint.posterior.effects import EFFECT_DRAWS, network_behind, standardized_means
+from outpoint.posterior.effects import (
+    EFFECT_DRAWS,
+    CausalEffects,
+    network_behind,
+    standardized_means,
+)
 from outpoint.posterior.posterior import plain_log_scores
-from outpoint.report.by_structure import PairGroups, group_by_parents
 from outpoint.report.layout import LONGEST_NAME, clip_label
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MOST_GROUPS = 5
+"""Parent sets of a cause that are shown apart; those of the others are put together."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Draws with the same ``parents`` of the cause, by number; None for all other ones together."""
+
+    parents: tuple[int, ...] | None
+    share: float
+    mean: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class PairGroups:
+    """One effect: the probability that there is none, its spread, and its groups with a path."""
+
+    cause: str
+    effect: str
+    no_path: float
+    groups: tuple[Group, ...]
+
+
+def group_by_parents(
+    effects: CausalEffects, names: Sequence[str], pairs: Sequence[tuple[str, str]]
+) -> list[PairGroups]:
+    """The groups of some effects."""
+    if effects.dags is None:
+        return []
+    n_draws = len(effects.samples)
+    weights = effects.weights if effects.weights is not None else np.full(n_draws, 1.0 / n_draws)
+    dags = np.repeat(effects.dags, n_draws // len(effects.dags), axis=0)
+    tails = (1 - effects.level) / 2, (1 + effects.level) / 2
+    numbered = {
+        cause: np.unique(dags[:, :, names.index(cause)], axis=0, return_inverse=True)
+        for cause in dict.fromkeys(cause for cause, _ in pairs)
+    }
+    found = []
+    for cause, effect in pairs:
+        values = effects.draws(cause, effect).astype(np.float64)
+        reached = values != 0
+        groups = _groups(*numbered[cause], values, weights * reached, tails)
+        no_path = max(0.0, 1.0 - float(weights[reached].sum()))
+        found.append(PairGroups(cause, effect, no_path, groups))
+    return found
+
+
+def _groups(
+    sets: Booleans,
+    number: NDArray[np.intp],
+    values: Floats,
+    weights: Floats,
+    tails: tuple[float, float],
+) -> tuple[Group, ...]:
+    """The heaviest parent sets, given with that of each draw by number, and the rest."""
+    number = number.reshape(-1)
+    totals = np.bincount(number, weights=weights, minlength=len(sets))
+    ranked = [one for one in np.argsort(-totals, kind="stable").tolist() if totals[one] > 0]
+    chosen = [
+        _group(tuple(np.flatnonzero(sets[one]).tolist()), number == one, values, weights, tails)
+        for one in ranked[:MOST_GROUPS]
+    ]
+    rest = np.isin(number, ranked[MOST_GROUPS:])
+    if (weights[rest] > 0).any():
+        chosen.append(_group(None, rest, values, weights, tails))
+    return tuple(chosen)
+
+
+def _group(
+    parents: tuple[int, ...] | None,
+    inside: Booleans,
+    values: Floats,
+    weights: Floats,
+    tails: tuple[float, float],
+) -> Group:
+    own = inside & (weights > 0)
+    limits = np.quantile(
+        values[own], list(tails), method="inverted_cdf", weights=weights[own]
+    ).tolist()
+    mean = float(np.average(values[own], weights=weights[own]))
+    return Group(parents, float(weights[own].sum()), mean, *limits)
+
 
 N_EXPERIMENTS = 5
 LEAST_BITS = 0.05
@@ -156,3 +260,87 @@ def list_experiments(posterior: Posterior) -> pd.DataFrame | None:
     if table["before"].iloc[0] < LEAST_BITS:
         return None
     return table[table["removed"] >= LEAST_REMOVED].head(N_EXPERIMENTS)
+
+
+N_TABLES = 100
+MOST_CELLS = 4_000_000
+"""Cells that are simulated; larger tables are compared with fewer ones."""
+LEAST_TABLES = 20
+MOST_IN_TABLE = 1_000_000
+"""Cells of each; of larger data some rows are compared."""
+LEAST_SPIKE = 0.1
+"""Least share of rows with one and the same value that counts as a spike."""
+RARE = 0.02
+"""Share of simulated tables below which a figure counts as odd."""
+
+
+def _skewness(values: Floats) -> float:
+    gaps = values - values.mean()
+    return float((gaps**3).mean() / max((gaps**2).mean(), 1e-300) ** 1.5)
+
+
+def _farthest(values: Floats) -> float:
+    return float(np.abs(values - values.mean()).max() / max(values.std(), 1e-300))
+
+
+def _most_frequent(values: Floats) -> float:
+    """The share of the value that occurs most often; 0 if that may be due to rounding."""
+    share = float(np.unique(values, return_counts=True)[1].max() / len(values))
+    return share if share >= LEAST_SPIKE else 0.0
+
+
+FIGURES: dict[str, Callable[[Floats], float]] = {
+    "skewness": _skewness,
+    "farthest value, in standard deviations": _farthest,
+    "share of the commonest value": _most_frequent,
+}
+
+
+@dataclass(frozen=True)
+class Oddity:
+    """A figure of a column that the model hardly ever has."""
+
+    column: str
+    figure: str
+    observed: float
+    lower: float
+    upper: float
+    """Where 95 % of the simulated tables lie."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What is odd, of how many columns, next to how many simulated tables of how many rows."""
+
+    odd: list[Oddity]
+    n_columns: int
+    n_tables: int
+    n_rows: int
+    n_obs: int
+
+
+def check_columns(posterior: Posterior, data: Dataset | None) -> Check | None:
+    """The check; None without data, without a model, for series and for experiments."""
+    is_usable = data is not None and data.is_complete and data.names == posterior.names
+    if data is None or not is_usable or posterior.network_model is None:
+        return None
+    if posterior.is_series or data.is_set.any():
+        return None
+    n_rows = min(data.n_obs, max(1, MOST_IN_TABLE // len(data.names)))
+    rows = np.random.default_rng(data.n_obs).permutation(data.n_obs)[:n_rows]
+    observed = data.values[np.sort(rows)]
+    n_tables = int(np.clip(MOST_CELLS // observed.size, LEAST_TABLES, N_TABLES))
+    tables = posterior.replicate(n_tables, n_rows)
+    odd = []
+    for v, (name, levels) in enumerate(zip(data.names, data.levels, strict=True)):
+        if levels is not None:
+            continue  # counts of levels are fitted, whatever they are
+        for what, figure in FIGURES.items():
+            seen = figure(observed[:, v])
+            made = np.array([figure(table[:, v]) for table in tables])
+            share = min((made >= seen).mean(), (made <= seen).mean())
+            if share <= RARE and seen not in made:
+                limits = np.quantile(made, [0.025, 0.975]).tolist()
+                odd.append(Oddity(name, what, seen, *limits))
+    n_columns = int(sum(one is None for one in data.levels))
+    return Check(odd, n_columns, n_tables, n_rows, data.n_obs)

@@ -18,13 +18,13 @@ from outpoint.errors import OptionError
 from outpoint.files import replaced
 from outpoint.naming import write_number
 from outpoint.posterior import Posterior
-from outpoint.posterior.certainty import describe_best, judge_certainty
+from outpoint.posterior.admissible import describe_best, judge_certainty
 from outpoint.posterior.files import run_again
-from outpoint.report.answers import list_dags, list_effects, list_experiments
-from outpoint.report.checking import check_columns
+from outpoint.report.answers import check_columns, list_dags, list_effects, list_experiments
 from outpoint.report.facts import (
     describe_columns,
     describe_dags,
+    describe_missing,
     describe_run,
     has_chains,
     headline,
@@ -35,7 +35,6 @@ from outpoint.report.facts import (
     summarize_moves,
 )
 from outpoint.report.figures import draw_convergence, draw_heatmap, draw_series, draw_traces
-from outpoint.report.holes import describe_missing
 from outpoint.report.payload import USUAL_THRESHOLD, build_payload, to_json
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from outpoint.arrays import Booleans, Floats, Integers
-from outpoint.graphs.layers import compute_parent_masks, peel_layers
+from outpoint.graphs.layers import Reach, peel_order
 
 Rows = list[list[int]]
 Edge = tuple[int, int]
@@ -62,16 +62,16 @@ def orient_pairs(edges: Floats, at_least: float = 0.3) -> Booleans:
     """
     n = len(edges)
     kept = np.zeros((n, n), dtype=np.bool_)
-    reaches = np.eye(n, dtype=np.bool_)  # [u, v]: a path leads from u to v
+    reach = Reach(n)
     parents, children = np.nonzero(np.triu(edges + edges.T, 1) >= max(at_least, 1e-12))
     turned = edges[children, parents] > edges[parents, children]
     parents, children = np.where(turned, (children, parents), (parents, children))
     for i in np.argsort(-edges[parents, children], kind="stable"):
         u, v = parents[i], children[i]
-        if reaches[v, u]:
+        if reach.closes_cycle(u, v):
             u, v = v, u
         kept[u, v] = True
-        reaches |= np.outer(reaches[:, u], reaches[v])
+        reach.add(u, v)
     return kept
 
 
@@ -177,7 +177,7 @@ def assign_layers(adjacency: Booleans, connected: Booleans, most: int) -> Intege
     """
     n = len(adjacency)
     below = np.zeros(n, dtype=np.intp)
-    order = [v for layer in peel_layers(compute_parent_masks(adjacency)) for v in layer]
+    order = peel_order(adjacency)
     for v in reversed(order):
         below[v] = (1 + below[adjacency[v]]).max(initial=0)
     layers = np.zeros(n, dtype=np.intp)

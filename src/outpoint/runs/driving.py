@@ -9,10 +9,9 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from outpoint.clock import Clock
 from outpoint.mcmc import SWEEP, Settings
 from outpoint.mcmc.ladder import early_ends
-from outpoint.progress import Progress, ProgressCallback
+from outpoint.progress import Clock, Progress, ProgressCallback
 from outpoint.runs.record import ChainRecord
 from outpoint.runs.teams import Team
 

@@ -9,15 +9,13 @@ from outpoint.data import Dataset
 from outpoint.errors import OptionError
 from outpoint.scores.base import FamilyScorer, GaussianPosterior, LocalScore, SetScorer
 from outpoint.scores.bdeu import BDeu
-from outpoint.scores.bge import BGe
 from outpoint.scores.bic import BIC
+from outpoint.scores.binding import bind_score, note_few_rows, note_holes, refuse_unobserved
 from outpoint.scores.blocks import Blocks
-from outpoint.scores.checks import note_few_rows, note_holes
 from outpoint.scores.conditional_gaussian import ConditionalGaussian
 from outpoint.scores.custom import CustomScore
 from outpoint.scores.edge_prior import GivenEdgePrior
-from outpoint.scores.gaussian import note_units
-from outpoint.scores.interventions import bind_score, refuse_unobserved
+from outpoint.scores.gaussian import BGe, note_units
 from outpoint.scores.jkl import SUFFIX, JklScore, read_jkl
 from outpoint.scores.knowledge import Knowledge, know_given, resolve_knowledge, score_given
 from outpoint.scores.prior import STRUCTURE_PRIORS, StructurePrior, build_prior

@@ -20,14 +20,14 @@ import numpy as np
 from outpoint.data import Dataset
 from outpoint.kernels import kernel
 from outpoint.scores.base import FamilyScorer, Members, Scores, SetScorer
-from outpoint.scores.checks import (
+from outpoint.scores.binding import (
     check_sample_size,
     refuse_degenerate,
     refuse_many_levels,
     require_kind,
+    score_observed,
 )
 from outpoint.scores.contingency import Table, count_states, make_numbering, merge_rows
-from outpoint.scores.interventions import score_observed
 
 MAX_LEVELS = 5000
 

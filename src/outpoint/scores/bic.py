@@ -23,9 +23,13 @@ from outpoint.errors import DataError, OptionError
 from outpoint.kernels import kernel
 from outpoint.kinds import in_brief
 from outpoint.scores.base import FamilyScorer, Members, Scores, SetScorer
-from outpoint.scores.checks import is_positive_number, refuse_degenerate, refuse_mixture
+from outpoint.scores.binding import (
+    is_positive_number,
+    refuse_degenerate,
+    refuse_mixture,
+    score_observed,
+)
 from outpoint.scores.contingency import Table, count_states, make_numbering, merge_rows
-from outpoint.scores.interventions import score_observed
 
 SMALLEST_PIVOT = 1e-12
 """Share of a column's variance that counts as none: what rounding leaves of collinear columns."""

@@ -31,9 +31,8 @@ import numpy as np
 
 from outpoint.data import Dataset
 from outpoint.scores.base import FamilyScorer, Scores
-from outpoint.scores.checks import refuse_degenerate, refuse_many_levels
+from outpoint.scores.binding import refuse_degenerate, refuse_many_levels, score_observed
 from outpoint.scores.gaussian import GaussianScorer, NormalWishart, scales_of
-from outpoint.scores.interventions import score_observed
 
 MAX_LEVELS = 100
 

@@ -35,9 +35,13 @@ from outpoint.scores.base import (
     subsets_of_size,
 )
 from outpoint.scores.bdeu import MAX_LEVELS
-from outpoint.scores.checks import check_sample_size, refuse_degenerate, refuse_many_levels
+from outpoint.scores.binding import (
+    check_sample_size,
+    refuse_degenerate,
+    refuse_many_levels,
+    score_observed,
+)
 from outpoint.scores.gaussian import NormalWishart, add_log_likelihoods, size_constants
-from outpoint.scores.interventions import score_observed
 
 LARGE = 1e100
 """Products of larger numbers may overflow."""

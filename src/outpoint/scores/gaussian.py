@@ -1,4 +1,4 @@
-"""The marginal likelihood of Gaussian columns, for all sets of nodes that own them.
+"""The marginal likelihood of Gaussian columns, for all sets of nodes that own them, and BGe.
 
 The columns are Gaussian with unknown mean and precision, which have a normal-Wishart prior with
 prior mean 0 and scale matrix T0 = t I (Geiger & Heckerman 2002; corrected by Kuipers, Moffa &
@@ -12,6 +12,19 @@ and the log likelihood of the l columns of a set X, with m columns in all,
 
 R = A + s s' with A = T0 + S. Columns far from 0 would drown S in s s'; then log det R[X] is
 computed as log det A[X] + log(1 + s' A[X]^-1 s).
+
+BGe, the Bayesian Gaussian equivalent score in its corrected form, has one column for every node;
+with l parents the score of a family needs two determinants, of R on the family and on the parents
+alone:
+
+    s(v, Pa) = F(Pa + v) - F(Pa).
+
+The prior mean is 0 with one scale for all columns, so the score of raw columns depends on their
+units and location: to it, a mean far from 0 is one huge outlier that all such columns share, and
+independent columns get edges. So columns are standardised first; ``standardize=False`` is the
+paper's setting.
+
+Formulas: docs/math.md#bge.
 """
 
 from dataclasses import dataclass
@@ -25,8 +38,13 @@ from outpoint.errors import DataError, OptionError
 from outpoint.kernels import kernel
 from outpoint.kinds import in_brief
 from outpoint.naming import enumerate_names, option
-from outpoint.scores.base import GaussianPosterior, Members, Scores, SetScorer
-from outpoint.scores.checks import is_positive_number
+from outpoint.scores.base import FamilyScorer, GaussianPosterior, Members, Scores, SetScorer
+from outpoint.scores.binding import (
+    is_positive_number,
+    refuse_degenerate,
+    require_kind,
+    score_observed,
+)
 
 FAR = 10
 """How many standard deviations a mean is from 0 before raw units are worth a note."""
@@ -259,3 +277,27 @@ def add_log_likelihoods(
         if shifted[n_filled] > 1.0:
             log_det_r += np.log(shifted[n_filled])
         out[row] += constants[n_filled] - weights[n_filled] * log_det_r
+
+
+@dataclass(frozen=True, kw_only=True)
+class BGe(NormalWishart):
+    """Settings of the BGe score for continuous data.
+
+    ``alpha_mu`` is the prior weight of the mean, ``alpha_w`` the degrees of freedom of the
+    Wishart prior (default: number of nodes + alpha_mu + 1). Every column is centred and scaled
+    first, so that units do not matter; ``standardize=False`` takes the columns as they are, as the
+    paper does.
+    """
+
+    @property
+    def name(self) -> str:
+        """Short name of the score."""
+        return "bge"
+
+    def bind(self, data: Dataset, *, allow_degenerate: bool = False) -> FamilyScorer:
+        """Check the data and compute the posterior matrix R."""
+        require_kind(data, "continuous", "BGe")
+        refuse_degenerate(data, "BGe", allow_degenerate)
+        values = data.standardized().values if self.standardize else data.values
+        start, scales = np.arange(data.n_nodes + 1), scales_of(data)
+        return score_observed(data, lambda rows: GaussianScorer(values[rows], start, self, scales))

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from outpoint.arrays import Booleans
 from outpoint.kernels import inlined, kernel, run_chunked
 from outpoint.tables import ScoreTable
-from outpoint.tables.dense import containing_maxima
+from outpoint.tables.dense import containing_maxima, frozen, starts, starts_from
 from outpoint.tables.logspace import skip_bit
-from outpoint.tables.ranked import frozen, starts, starts_from
 from outpoint.tables.table import best_subset
 from outpoint.tables.view import candidate_bits, candidate_positions
 

@@ -1,10 +1,20 @@
 """The dense part of a score table: every subset of a node's candidate parents, by bit mask.
 
-Bit i of a mask stands for the i-th candidate; nodes may have different numbers of them. From the
-scores come, by transforms over subsets, the sums and maxima that engines read: ``log_sums[v, U]``
-over all S within U (order MCMC, exact), omega ``[v, j, W]`` over the S within W that contain
-candidate j (partition MCMC).
+Bit i of a mask stands for the i-th candidate. There is one row of numbers per node in a single
+array, each of its own length: a table over K candidates has 2^K entries, most nodes need few, and
+the few that need many must not make the tables of all others as long.
+
+From the scores come, by transforms over subsets, the sums and maxima that engines read:
+``log_sums[v, U]`` over all S within U (order MCMC, exact), omega ``[v, j, W]`` over the S within W
+that contain candidate j (partition MCMC).
+
+Parent sets are also listed in descending order of score, for drawing one and for sums with few
+terms, in one flat array: the sets of node v stand at ``start[v]..start[v+1]``. The log sum of a set
+and all after it within its node lets a scan stop as soon as what is left cannot matter.
 """
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +28,142 @@ from outpoint.scores.base import (
     size_offsets,
     subsets_of_size,
 )
-from outpoint.tables.logspace import insert_bit, max_over_subsets, sum_over_subsets
+from outpoint.tables.logspace import insert_bit, log_add, max_over_subsets, sum_over_subsets
 from outpoint.tables.parent_sets import count_candidates
-from outpoint.tables.ranked import Rows
+
+
+class Rows:
+    """The row of node v is ``values[start[v]:start[v + 1]]``; it is what indexing gives."""
+
+    def __init__(self, values: NDArray[np.float64], start: NDArray[np.int64]) -> None:
+        self.values = values
+        self.start = start
+
+    @classmethod
+    def empty(cls, lengths: "Sequence[int] | NDArray[np.int64]") -> "Rows":
+        """Rows of these lengths, to be filled."""
+        start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        return cls(np.empty(start[-1]), start)
+
+    @classmethod
+    def of(cls, matrix: "NDArray[np.float64] | Rows") -> "Rows":
+        """The rows of a matrix; rows stay what they are."""
+        if isinstance(matrix, Rows):
+            return matrix
+        start = np.arange(len(matrix) + 1, dtype=np.int64) * matrix.shape[1]
+        return cls(np.ascontiguousarray(matrix).reshape(-1), start)
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def __getitem__(self, index: Any) -> Any:
+        """A row, or entries of it: ``rows[v]``, ``rows[v, i]``."""
+        node, *rest = index if isinstance(index, tuple) else (index,)
+        row = self.values[self.start[node] : self.start[node + 1]]
+        return row[rest[0]] if rest else row
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        return (self[node] for node in range(len(self)))
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """All rows, which must be equally long, as a matrix."""
+        return self.values.reshape(len(self), -1)
+
+    @property
+    def first(self) -> NDArray[np.float64]:
+        """The first entry of every row."""
+        return self.values[self.start[:-1]]
+
+    @property
+    def last(self) -> NDArray[np.float64]:
+        """The last entry of every row."""
+        return self.values[self.start[1:] - 1]
+
+    def copy(self) -> "Rows":
+        """Other rows with the same entries."""
+        return Rows(self.values.copy(), self.start)
+
+
+class MaskLists(NamedTuple):
+    """Masks in rows, best first; the dense part has their scores."""
+
+    start: NDArray[np.int64]
+    mask: NDArray[np.uint32]
+
+
+def rank_dense(dense: Rows) -> MaskLists:
+    """The masks of every node with a finite score."""
+    masks = []
+    for scores in dense:
+        finite = np.flatnonzero(scores > -np.inf)
+        masks.append(finite[np.argsort(-scores[finite], kind="stable")].astype(np.uint32))
+    return frozen(MaskLists(starts(masks), np.concatenate(masks)))
+
+
+def rank_containing(ranked: MaskLists, n_candidates: int) -> MaskLists:
+    """The ranking split up: row ``v * n_candidates + i`` holds v's sets with its i-th candidate.
+
+    Rows are empty where a node has fewer than ``n_candidates``.
+    """
+    start = starts_from(_count_containing(ranked, n_candidates))
+    mask = np.empty(start[-1], dtype=np.uint32)
+    _fill_containing(ranked, n_candidates, start[:-1].copy(), mask)
+    return frozen(MaskLists(start, mask))
+
+
+@kernel
+def _count_containing(ranked, n_candidates):
+    n = ranked.start.size - 1
+    counts = np.zeros(n * n_candidates, dtype=np.int64)
+    for node in range(n):
+        for i in range(ranked.start[node], ranked.start[node + 1]):
+            mask = np.int64(ranked.mask[i])
+            for position in range(n_candidates):
+                counts[node * n_candidates + position] += mask >> position & 1
+    return counts
+
+
+@kernel
+def _fill_containing(ranked, n_candidates, free, mask_out):
+    n = ranked.start.size - 1
+    for node in range(n):
+        for i in range(ranked.start[node], ranked.start[node + 1]):
+            mask = np.int64(ranked.mask[i])
+            for position in range(n_candidates):
+                if mask >> position & 1:
+                    row = node * n_candidates + position
+                    mask_out[free[row]] = ranked.mask[i]
+                    free[row] += 1
+
+
+def starts(parts):
+    """Where each part begins, and the last one ends, when they stand one after the other."""
+    return starts_from([len(part) for part in parts])
+
+
+def starts_from(counts):
+    """The same from the lengths of the parts."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def frozen(arrays):
+    """A tuple of arrays, made read-only."""
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays
+
+
+@kernel
+def log_tails(start, score):
+    """Log sum of each entry and all after it within its row."""
+    out = np.empty_like(score)
+    for node in range(start.size - 1):
+        tail = -np.inf
+        for i in range(start[node + 1] - 1, start[node] - 1, -1):
+            tail = log_add(tail, score[i])
+            out[i] = tail
+    return out
 
 
 def fill_dense(families: Scores, scored_parents: int, candidates: NDArray[np.int32]) -> Rows:

@@ -30,9 +30,9 @@ from outpoint.arrays import Floats
 from outpoint.kernels import inlined, run_chunked
 from outpoint.scores import FamilyScorer, StructurePrior
 from outpoint.scores.base import Members, Scores, subsets_of_size
+from outpoint.tables.dense import frozen, log_tails, starts
 from outpoint.tables.logspace import best_subsets
 from outpoint.tables.pruning import MOST_LOST, SetsByRank, log_ratios, padded, prune
-from outpoint.tables.ranked import frozen, log_tails, starts
 
 
 class OutsideSets(NamedTuple):

@@ -10,10 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.errors import OptionError
-from outpoint.tables.dense import containing_log_sums, subset_log_sums, subset_maxima
+from outpoint.tables.dense import (
+    MaskLists,
+    Rows,
+    containing_log_sums,
+    rank_dense,
+    subset_log_sums,
+    subset_maxima,
+)
 from outpoint.tables.outside import OutsideSets
 from outpoint.tables.parent_sets import Codes, ParentSets
-from outpoint.tables.ranked import MaskLists, Rows, rank_dense
 
 
 class ScoreTable:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.kernels import inlined
+from outpoint.tables.dense import MaskLists, rank_containing, starts_from
 from outpoint.tables.logspace import skip_bit
 from outpoint.tables.outside import OutsideSets, no_outside, penalty_curves
 from outpoint.tables.parent_sets import count_candidates
-from outpoint.tables.ranked import MaskLists, rank_containing, starts_from
 from outpoint.tables.table import ScoreTable
 
 PARTS: dict[str, Any] = {"ranked": MaskLists, "containing": MaskLists, "outside": OutsideSets}

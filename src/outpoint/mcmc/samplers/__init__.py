@@ -12,11 +12,10 @@ from outpoint.errors import OptionError
 from outpoint.graphs.order import random_order
 from outpoint.kernels import kernel
 from outpoint.mcmc import mixes
-from outpoint.mcmc.chain import Chain
+from outpoint.mcmc.chain import Chain, Sampler
 from outpoint.mcmc.ladder import FIRST_REPLICAS
 from outpoint.mcmc.mixes import Settings
 from outpoint.mcmc.order_chain import ORDER, end_of_order_chain
-from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.samplers.partition import PARTITION, PARTITION_REV
 from outpoint.mcmc.samplers.tempered import TEMPERED
 from outpoint.mcmc.structure_chain import STRUCTURE, STRUCTURE_REV

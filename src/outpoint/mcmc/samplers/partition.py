@@ -8,14 +8,13 @@ from numpy.typing import NDArray
 
 from outpoint.kernels import kernel, lend
 from outpoint.mcmc import mixes
-from outpoint.mcmc.chain import SWEEP, Chain, flatten
+from outpoint.mcmc.chain import SWEEP, Chain, Sampler, flatten
 from outpoint.mcmc.dag import make_dag, set_dag
 from outpoint.mcmc.mixes import Settings
 from outpoint.mcmc.partition import PartitionState, dag_to_partition, make_partition
 from outpoint.mcmc.partition_chain import Plan, run_partition_chain
 from outpoint.mcmc.replicas import make_ladder, make_replicas
 from outpoint.mcmc.restoring import check_ladder, check_replicas
-from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.steps import compile_steps
 from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView, empty_scores, most_parents

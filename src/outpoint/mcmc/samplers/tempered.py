@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from outpoint.errors import require
 from outpoint.graphs.counting import partition_size_law
-from outpoint.mcmc.chain import SWEEP
+from outpoint.mcmc.chain import SWEEP, Sampler
 from outpoint.mcmc.dag import total_score
 from outpoint.mcmc.ladder import (
     MOST_REPLICAS,
@@ -30,7 +30,6 @@ from outpoint.mcmc.mixes import Settings
 from outpoint.mcmc.moves import REV
 from outpoint.mcmc.partition_chain import Plan
 from outpoint.mcmc.replicas import Ladder, choose_replicas, make_ladder, set_state
-from outpoint.mcmc.samplers.base import Sampler
 from outpoint.mcmc.samplers.partition import PartitionChain, partition_of
 from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView, empty_scores

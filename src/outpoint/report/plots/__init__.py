@@ -5,14 +5,11 @@ that has imported pyplot shows ``ax.figure``. Pyplot's own state is left alone. 
 are drawn as they are, never as formulas.
 """
 
-from outpoint.report.plots.autocorrelation import autocorrelation
 from outpoint.report.plots.best_scores import best_scores
-from outpoint.report.plots.concordance import concordance
+from outpoint.report.plots.chains import autocorrelation, concordance, running_edges, traces
 from outpoint.report.plots.graph import graph
 from outpoint.report.plots.heatmap import heatmap
-from outpoint.report.plots.running import running_edges
 from outpoint.report.plots.slices import rolled_up, slices
-from outpoint.report.plots.traces import traces
 
 __all__ = [
     "autocorrelation",

@@ -1,6 +1,13 @@
-"""Linear regressions: the normal inverse gamma posterior of a Gaussian column given its parents.
+"""The law of a variable given its parents: tables of probabilities and linear regressions.
 
-The normal-Wishart prior of BGe with N observations of mean x has the posterior mean
+A *table* is the Dirichlet posterior of a categorical variable's parameters. With BDeu's prior count
+a for every cell, and n_dk observations of level k among the n_d of the parents' state d, the
+probabilities of the r levels in state d have a Dirichlet law with the parameters a + n_dk,
+independently of those in other states. The predictive probability of a level is the mean,
+(a + n_dk) / (a r + n_d).
+
+A *regression* is the normal inverse gamma posterior of a Gaussian column given its parents. The
+normal-Wishart prior of BGe with N observations of mean x has the posterior mean
 mu = N x / (alpha_mu + N), of weight k = alpha_mu + N, and the matrix R of ``scores.gaussian``. For
 a column v with l parent columns P, with nu = alpha_w - m + l + 1 + N for m columns in all,
 
@@ -13,7 +20,8 @@ sigma². A new x_v is Student t with nu degrees of freedom, location mu_v + b'(x
 
     spread² = R[v|P] / nu (1 + 1/k + (x_P - mu_P)' R[P,P]^-1 (x_P - mu_P)).
 
-There is one regression for every state of the categorical parents, if there are any.
+There is one regression for every state of the categorical parents, if there are any. Joint states
+have numbers, and it is known which of them were observed.
 
 Formulas: docs/math.md#parameters-and-predictive-densities.
 """
@@ -21,13 +29,87 @@ Formulas: docs/math.md#parameters-and-predictive-densities.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log, pi
+from functools import cached_property
+from math import log, pi, prod
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from outpoint.arrays import Floats
-from outpoint.models.configurations import Configurations
+from outpoint.arrays import Floats, Integers
+from outpoint.errors import TooLargeError
+
+MOST_NUMBERED = 2**62
+"""Configurations that have numbers."""
+
+FEW = 4096
+"""Configurations of which a list of all is kept."""
+
+MOST_LISTED = 2**22
+"""Configurations whose parameters can be drawn all together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Configurations:
+    """The states of categorical ``parents``, numbered from 0; the last parent counts fastest.
+
+    ``sizes`` are the numbers of levels of the parents, ``observed`` the ascending numbers of the
+    states that occur in the data. Without parents there is one state.
+    """
+
+    parents: tuple[int, ...]
+    sizes: tuple[int, ...]
+    observed: NDArray[np.int64]
+
+    @property
+    def n_all(self) -> int:
+        """How many states there can be."""
+        return prod(self.sizes)
+
+    def number(self, columns: Floats) -> NDArray[np.int64]:
+        """The number of the state in every row of level codes (row, variable)."""
+        return number_states(columns, self.parents, self.sizes)
+
+    @cached_property
+    def _places(self) -> Integers:
+        """The places of all states, where these are few."""
+        places = np.full(self.n_all, len(self.observed), dtype=np.intp)
+        places[self.observed] = np.arange(len(self.observed))
+        return places
+
+    def places(self, numbers: NDArray[np.int64]) -> Integers:
+        """Where states stand among the observed; those never observed share the place behind."""
+        if self.n_all <= FEW:
+            return np.asarray(self._places[numbers])
+        found = np.searchsorted(self.observed, numbers)
+        known = np.append(self.observed, -1)[found] == numbers
+        return np.where(known, found, len(self.observed))
+
+    def every(self) -> NDArray[np.int64]:
+        """The numbers of all states."""
+        if self.n_all > MOST_LISTED:
+            raise TooLargeError(
+                f"the parents of a variable have {self.n_all:,} joint levels, and the parameters "
+                f"of at most {MOST_LISTED:,} can be drawn: allow fewer parents, or join levels."
+            )
+        return np.arange(self.n_all, dtype=np.int64)
+
+
+def number_states(
+    columns: Floats, parents: tuple[int, ...], sizes: tuple[int, ...]
+) -> NDArray[np.int64]:
+    """The number of the joint state of ``parents`` in every row of level codes."""
+    if prod(sizes) > MOST_NUMBERED:
+        raise TooLargeError(
+            "the parents of a variable have more joint levels than can be numbered: allow fewer "
+            "parents, or join levels."
+        )
+    if not parents:
+        return np.zeros(len(columns), dtype=np.int64)
+    numbers = columns[:, parents[0]].astype(np.int64)
+    for parent, size in zip(parents[1:], sizes[1:], strict=True):
+        numbers = numbers * size + columns[:, parent].astype(np.int64)
+    return numbers
 
 
 class NormalPrior(NamedTuple):
@@ -201,3 +283,97 @@ def factor_of(scatter: Floats, shift: Floats) -> Floats:
     roots = roots * np.swapaxes(vectors, -1, -2) * scales[..., None, :]
     stacked = np.concatenate([roots, shift[..., None, :]], axis=-2)
     return np.asarray(np.linalg.qr(stacked, mode="r"), dtype=np.float64)
+
+
+class DrawnTable(NamedTuple):
+    """Probabilities (state, level) of a categorical column in all states of its parents."""
+
+    child: int
+    states: Configurations
+    probabilities: Floats
+
+    def rows_of(self, columns: Floats) -> Floats:
+        """The probabilities of the levels given every row of columns."""
+        return np.asarray(self.probabilities[self.states.number(columns)])
+
+    def log_density(self, columns: Floats) -> Floats:
+        """The log probability of every row's level given its parents."""
+        levels = columns[:, self.child].astype(np.intp)
+        with np.errstate(divide="ignore"):
+            return np.log(self.rows_of(columns)[np.arange(len(columns)), levels])
+
+    def fill(self, columns: Floats, rng: np.random.Generator) -> None:
+        """Draw the column, given those of its parents."""
+        columns[:, self.child] = draw_levels(self.rows_of(columns), rng)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The Dirichlet posterior of one categorical column given categorical ``states``.
+
+    ``counts`` are (observed state, level), ``prior`` is the prior count of each cell.
+    """
+
+    child: int
+    states: Configurations
+    counts: Floats
+    prior: float
+
+    @property
+    def n_levels(self) -> int:
+        """Levels of the column."""
+        return self.counts.shape[1]
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The parameters (state, level) of the law in the observed states, then in any other."""
+        return self.prior + np.vstack([self.counts, np.zeros((1, self.n_levels))])
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The predictive probabilities (state, level) in the same states."""
+        return self.weights / self.weights.sum(axis=1, keepdims=True)
+
+    @cached_property
+    def _log_shares(self) -> Floats:
+        return np.log(self.shares)
+
+    def means(self, columns: Floats) -> Floats:
+        """The predictive probability of every level (row, level) given every row's parents."""
+        return np.asarray(self.shares[self.states.places(self.states.number(columns))])
+
+    def log_predictive(self, columns: Floats) -> Floats:
+        """The log predictive probability of every row's level."""
+        places = self.states.places(self.states.number(columns))
+        return np.asarray(self._log_shares[places, columns[:, self.child].astype(np.intp)])
+
+    def fill(self, columns: Floats, rng: np.random.Generator) -> None:
+        """Draw the column from its predictive law, given those of its parents."""
+        columns[:, self.child] = draw_levels(self.means(columns), rng)
+
+    def draw(self, rng: np.random.Generator) -> DrawnTable:
+        """Probabilities in all states, drawn from the posterior."""
+        weights = self.weights[self.states.places(self.states.every())]
+        return DrawnTable(self.child, self.states, draw_dirichlet(weights, rng))
+
+    def average(self) -> DrawnTable:
+        """Their means in all states, which predict any single row."""
+        shares = self.shares[self.states.places(self.states.every())]
+        return DrawnTable(self.child, self.states, shares)
+
+
+def draw_levels(probabilities: Floats, rng: np.random.Generator) -> Integers:
+    """One level for every row of probabilities (row, level)."""
+    cumulative = probabilities.cumsum(axis=1)
+    above = rng.random(len(cumulative))[:, None] * cumulative[:, -1:] >= cumulative
+    return np.minimum(above.sum(axis=1), cumulative.shape[1] - 1)
+
+
+def draw_dirichlet(weights: Floats, rng: np.random.Generator) -> Floats:
+    """One draw for every row of weights, however small: a gamma variable of shape a is one of
+    shape a + 1 times U^(1/a), whose logarithm never underflows.
+    """
+    logs = np.log(rng.standard_gamma(weights + 1.0))
+    logs -= rng.standard_exponential(weights.shape) / weights
+    shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
