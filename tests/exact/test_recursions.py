@@ -15,7 +15,12 @@ from outpoint.exact.scaled import (
     sum_over_larger,
     sum_scores,
 )
-from outpoint.exact.sums import NEGLIGIBLE, scale_by_best_orders, sum_downward, sum_upward
+from outpoint.exact.sums import (
+    NEGLIGIBLE,
+    scale_by_best_orders,
+    sum_dags_after_sets,
+    sum_dags_on_sets,
+)
 from outpoint.kernels import kernel
 from outpoint.tables import ScoreTable
 from outpoint.tables.dense import subset_log_sums, subset_maxima
@@ -135,8 +140,8 @@ def test_every_set_that_matters_is_summed_precisely(name):
     table = table_of(scores)
     weights = sum_scores(table.dense.matrix, table.maxima.matrix)
     scales = scale_by_best_orders(weights)
-    before = sum_downward(weights, scales, lambda terms: None)
-    after, _ = sum_upward(weights, scales, before, lambda terms: None)
+    before = sum_dags_on_sets(weights, scales, lambda terms: None)
+    after, _ = sum_dags_after_sets(weights, scales, before, lambda terms: None)
     reference = solve_precisely(scores)
     n_relevant = 0
     for found, expected in ((before, reference.before), (after, reference.after)):

@@ -15,7 +15,7 @@ from outpoint.errors import OptionError, OutpointError
 from outpoint.exact.best import find_best, log_scores_of
 from outpoint.exact.draws import sample_dags
 from outpoint.exact.scaled import Scaled, log_mantissa, sum_over_larger, sum_scores
-from outpoint.exact.sums import scale_by_best_orders, sum_downward, sum_upward
+from outpoint.exact.sums import scale_by_best_orders, sum_dags_after_sets, sum_dags_on_sets
 from outpoint.kernels import kernel, run_chunked
 from outpoint.progress import FractionCallback, tell_fractions
 from outpoint.tables import ScoreTable
@@ -159,12 +159,14 @@ def solve(table: ScoreTable, progress: FractionCallback | None = None) -> ExactS
     advance = tell_fractions(3.0 * 3.0**table.n_nodes, progress)
     weights = sum_scores(table.dense.matrix, table.maxima.matrix)
     scales = scale_by_best_orders(weights)
-    before = sum_downward(weights, scales, advance)
+    before = sum_dags_on_sets(weights, scales, advance)
     log_evidence = before.log(-1)
     if not np.isfinite(log_evidence):
         raise OptionError("no DAG is admissible: the scores or constraints exclude all of them.")
     # A term of the second sum takes about twice as long.
-    after, descents = sum_upward(weights, scales, before, lambda terms: advance(2.0 * terms))
+    after, descents = sum_dags_after_sets(
+        weights, scales, before, lambda terms: advance(2.0 * terms)
+    )
     ancestors, descent_total = _ancestors(descents)
     log_parent_sets, edges, parents_total = _parent_sets(table.dense.matrix, weights, descents)
     discrepancy = max(
@@ -194,15 +196,15 @@ def solve(table: ScoreTable, progress: FractionCallback | None = None) -> ExactS
 def log_sum_of_dags(table: ScoreTable) -> float:
     """Log of the sum of the weights of all DAGs of a complete table, and nothing else."""
     weights = sum_scores(table.dense.matrix, table.maxima.matrix)
-    return sum_downward(weights, scale_by_best_orders(weights), lambda _: None).log(-1)
+    return sum_dags_on_sets(weights, scale_by_best_orders(weights), lambda _: None).log(-1)
 
 
 def find_descents(table: ScoreTable) -> Floats:
     """``[v, P]``: the probability that P, numbered without v, is what does not descend from v."""
     weights = sum_scores(table.dense.matrix, table.maxima.matrix)
     scales = scale_by_best_orders(weights)
-    before = sum_downward(weights, scales, lambda _: None)
-    return sum_upward(weights, scales, before, lambda _: None)[1]
+    before = sum_dags_on_sets(weights, scales, lambda _: None)
+    return sum_dags_after_sets(weights, scales, before, lambda _: None)[1]
 
 
 def _ancestors(descents: Floats) -> tuple[Floats, Floats]:

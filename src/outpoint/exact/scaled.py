@@ -134,13 +134,13 @@ def sum_over_larger(values, exponent):
 
 
 @inlined
-def _sum_steps(values, exponent, start, stop, step, upward):
+def _sum_steps(values, exponent, start, stop, step, to_larger):
     """Add the halves of all pairs ``step`` apart, twice ``step`` apart, ... of a range."""
     while step < stop - start:
         for pair in range(start, stop, 2 * step):
             for low in range(pair, pair + step):
                 ratio = biased_power(exponent[low] - exponent[low + step] + BIAS)
-                if upward:
+                if to_larger:
                     values[low + step] += values[low] * ratio
                 else:
                     values[low] += values[low + step] * ratio
