@@ -76,7 +76,7 @@ def number_from(what: str, function: Callable[..., Any], *values: Any) -> float:
     try:
         return float(found)
     except Exception:
-        raise OptionError(f"{what} returns a number, not {in_brief(found)}.") from None
+        raise OptionError(f"{what} must return a number, not {in_brief(found)}.") from None
 
 
 @dataclass(frozen=True)

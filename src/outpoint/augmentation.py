@@ -115,7 +115,7 @@ def choose_method(asked: Options, split: Split, n_nodes: int) -> str:
     is_small = split.largest <= LARGEST and n_nodes <= MOST_CANDIDATES
     if asked.method == "exact" and not is_small:
         raise OptionError(
-            f"completed tables are solved exactly for up to {LARGEST} variables, and these are "
+            f"completed tables are solved exactly for up to {LARGEST} variables, and there are "
             f"{n_nodes}: sample them with {option('method', 'mcmc')}."
         )
     return EXACT_TABLES if is_small and asked.method != "mcmc" else SAMPLED_TABLES

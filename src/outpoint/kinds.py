@@ -73,8 +73,8 @@ class Kind:
 
 
 def refuse(name: str, words: str, value: Any) -> NoReturn:
-    """Refuse a value of the option that the reader calls so, in the one wording for this."""
-    raise OptionError(f"{name} is {words}, not {in_brief(value)}.") from None
+    """Refuse a value of the option of this name to the user, in the one wording for this."""
+    raise OptionError(f"{name} must be {words}, not {in_brief(value)}.") from None
 
 
 def in_brief(value: Any) -> str:

@@ -141,11 +141,11 @@ class MapResult:
         if self.searched_sizes:
             text = (
                 f"{describe_parts(self.exact_sizes)} solved by dynamic programming, "
-                f"{describe_parts(self.searched_sizes)} searched. Of the searched: {text}"
+                f"{describe_parts(self.searched_sizes)} searched. For the searched parts: {text}"
             )
         if len(self.optima) > 1:
             kind = "equivalent" if self.info.targets else "Markov equivalent"
-            text += f" {len(self.optima)} DAGs that are not {kind} were met with this score."
+            text += f" {len(self.optima)} DAGs that are not {kind} were found with this score."
         return text
 
     def _bound_in_words(self) -> str:

@@ -363,14 +363,14 @@ def _check_given(names: Sequence[str], given: Any) -> Candidates:
             raise KeyError
     except (KeyError, TypeError):
         raise OptionError(
-            f"{named('candidates')} gives for every variable a list of other variables, its likely "
-            "parents."
+            f"{named('candidates')} must give for every variable a list of other variables, its "
+            "likely parents."
         ) from None
     if any(child in chosen for child, chosen in enumerate(lists)):
         raise OptionError("a variable cannot be a candidate parent of itself.")
     if len({len(chosen) for chosen in lists}) != 1 or not lists[0]:
         raise OptionError(
-            f"{named('candidates')} gives the same number of variables for all of them."
+            f"{named('candidates')} must give the same number of variables for all of them."
         )
     return np.array(lists, dtype=np.int32)
 

@@ -216,7 +216,7 @@ def _checked_members(archive: ZipFile, n_bytes: int) -> dict[str, ZipInfo]:
     n_packed = sum(one.compress_size for one in members)
     require(n_packed <= n_bytes, "its arrays are larger than the file can hold")
     found = {one.filename: one for one in members}
-    require(len(found) == len(members), "an array is there twice")
+    require(len(found) == len(members), "an array occurs twice")
     return found
 
 

@@ -12,7 +12,8 @@ def adjustment_sets(
     cause: Annotated[str, typer.Argument(metavar="CAUSE", help="The variable that is set.")],
     effect: Annotated[str, typer.Argument(metavar="EFFECT", help="The variable that responds.")],
     number: Annotated[
-        int, typer.Option("--number", "-n", metavar="NUMBER", help="Sets to show, at most.")
+        int,
+        typer.Option("--number", "-n", metavar="NUMBER", help="Largest number of sets to show."),
     ] = 10,
     quiet: options.Quiet = False,
     json: options.Json = False,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 N_SHOWN = 20
 N_SETS_SHOWN = 5
-BETWEEN = "of this series, effects are those between continuous variables"
+BETWEEN = "in this series only continuous variables have effects"
 IN_UNITS = ("mean", "sd", "lower", "upper", "mean_given_path")
 """Columns of any size, of which three digits are shown wherever they begin."""
 UNITS = {"original": "in the units of the data", "sd": "in standard deviations"}
@@ -35,7 +35,7 @@ def effects(
         str | None,
         typer.Option(
             metavar="A,B",
-            help="Two values of the cause to compare, in all detail; needs --cause and --effect.",
+            help="Two values of the cause to compare in full detail; needs --cause and --effect.",
         ),
     ] = None,
     effect_level: Annotated[
@@ -57,7 +57,7 @@ def effects(
         int | None,
         typer.Option(
             metavar="NUMBER",
-            help="Of a time series: effects after 0 to this many steps.",
+            help="For a time series: effects after 0 up to this many steps.",
         ),
     ] = None,
     draws: Annotated[
@@ -153,8 +153,8 @@ def _parse_contrast(
         if cause is not None or levels is not None:
             raise OptionError("use either --cause or --set, which names causes with their values.")
         if effect is None:
-            raise OptionError("name the --effect of what is --set.")
-        form = "--set is written NAME=A,B, such as age=40,50, not {!r}."
+            raise OptionError("--set needs --effect, the variable that responds.")
+        form = "--set must be written NAME=A,B, such as age=40,50, not {!r}."
         found = {}
         for text in setting:
             if "=" not in text:
@@ -165,7 +165,9 @@ def _parse_contrast(
     if levels is None and effect_level is None:
         return None
     if levels is None or cause is None or effect is None:
-        raise OptionError("two --levels are compared of a --cause for an --effect: name all.")
+        raise OptionError(
+            "--levels compares two values of a --cause by an --effect: give all three."
+        )
     return {cause: options.parse_group(levels, "--levels")}
 
 
@@ -199,7 +201,7 @@ def _show_steps(
         console = make_console()
         shown = table[table["p_zero"] < 0.99]
         print_table(console, shown, "effects over time", significant=IN_UNITS)
-        print_line(console, "Not shown", "effects that are none with probability 0.99 or more")
+        print_line(console, "Not shown", "effects that are zero with probability 0.99 or more")
         print_line(console, "Verdict", posterior.verdict)
         if out is not None:
             print_note(f"{'File':<10}{out}")
@@ -241,8 +243,8 @@ def _meaning(found: "CausalEffects") -> str:
     change, response = "one unit more of the cause", "the mean of the effect"
     if sets:
         change += f", or its last level instead of its first ({listed}),"
-        response += ", or in the probability of its last level"
-    return f"what {change} changes in {response}; probability is that of a directed path"
+        response += ", or the probability of its last level"
+    return f"how much {change} changes {response}; probability is that of a directed path"
 
 
 def _show_one(

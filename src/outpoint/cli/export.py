@@ -85,7 +85,7 @@ def _check_options(what: str, out: Path, threshold: float | None, chain: int | N
     from outpoint.posterior.export import check_content
 
     if what not in DESCRIPTIONS:
-        raise OptionError(f"--what is one of {', '.join(DESCRIPTIONS)}, not {what!r}.")
+        raise OptionError(f"--what must be one of {', '.join(DESCRIPTIONS)}, not {what!r}.")
     if chain is not None and what != "trajectory":
         raise OptionError(f"--chain belongs to --what trajectory, not {what}.")
     if what not in ("arviz", "trajectory"):

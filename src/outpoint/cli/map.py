@@ -27,7 +27,7 @@ def map_command(
             "-o",
             metavar="FILE",
             help="Write the DAG to this file: .dot, .graphml, .csv (adjacency matrix), .bn "
-            "(bnlearn) or .dagitty; and how it was found to FILE.json.",
+            "(bnlearn) or .dagitty; FILE.json then says how it was found.",
         ),
     ] = None,
     given: options.Given,

@@ -136,14 +136,16 @@ SERIES: dict[str, tuple[Any, Any]] = {
         None,
     ),
     "subject_column": (
-        _series_option(str, "COLUMN", "Column that tells the subjects of a panel apart."),
+        _series_option(
+            str, "COLUMN", "Column that says which subject of a panel a row belongs to."
+        ),
         None,
     ),
     "lags": (
         _series_option(
             int,
             "NUMBER",
-            "Rows are times in order, and variables depend on this many times before.",
+            "Rows are times in order, and variables depend on this many earlier times.",
         ),
         None,
     ),
@@ -280,7 +282,7 @@ def parse_edge_option(text: str, names: Sequence[str]) -> tuple[str, str]:
     known = [split for split in splits if split[0] in names and split[1] in names]
     edge = (known or splits or [("", "")])[0]
     if not edge[0] or not edge[1]:
-        raise OptionError(f"an edge is written 'A->B', not {text!r}.")
+        raise OptionError(f"an edge must be written 'A->B', not {text!r}.")
     return edge
 
 
@@ -289,7 +291,7 @@ def parse_group(text: str, what: str = "a tier") -> list[str]:
     fields = next(csv.reader([text], skipinitialspace=True), [])
     group = [name.strip() for name in fields if name.strip()]
     if not group:
-        raise OptionError(f"{what} is a list of columns such as 'age,sex', not {text!r}.")
+        raise OptionError(f"{what} must be a list of columns such as 'age,sex', not {text!r}.")
     return group
 
 
@@ -300,7 +302,7 @@ def parse_setting(text: str, names: Sequence[str], what: str) -> tuple[str, str]
     known = [split for split in splits if split[0] in names]
     setting = (known or splits or [("", "")])[0]
     if not setting[0] or not setting[1].strip():
-        raise OptionError(f"{what} is written NAME=VALUE, such as age=40, not {text!r}.")
+        raise OptionError(f"{what} must be written NAME=VALUE, such as age=40, not {text!r}.")
     return setting[0], setting[1].strip()
 
 
@@ -338,7 +340,8 @@ def _parse_moves(texts: Sequence[str]) -> str | dict[str, float]:
             weights[name.strip()] = float(weight)
         except ValueError:
             raise OptionError(
-                f"--moves is written NAME=WEIGHT, such as split_join=1, or paper, not {word!r}."
+                f"--moves must be written NAME=WEIGHT, such as split_join=1, or paper, not "
+                f"{word!r}."
             ) from None
     return weights
 
@@ -347,7 +350,9 @@ def _parse_candidates(text: str) -> tuple[str, list[str]]:
     """A variable and its candidates, of a text such as ``y:a,b``."""
     name, colon, others = text.partition(":")
     if not colon or not name.strip():
-        raise OptionError(f"--candidates-of is written NAME:NAMES, such as y:a,b, not {text!r}.")
+        raise OptionError(
+            f"--candidates-of must be written NAME:NAMES, such as y:a,b, not {text!r}."
+        )
     return name.strip(), parse_group(others, "--candidates-of")
 
 
@@ -357,7 +362,7 @@ def _read_start(path: str, names: Sequence[str]) -> "Dag":
 
     if not Path(path).exists():
         raise OptionError(
-            f"--start is {', '.join(STARTS)} or the file of a DAG; there is no file {path!r}."
+            f"--start must be {', '.join(STARTS)} or the file of a DAG; there is no file {path!r}."
         )
     return read_dag(path, names)
 
@@ -373,7 +378,7 @@ def _parse_order(text: str) -> tuple[str, list[str]]:
 def _parse_cut(text: str) -> tuple[str, int]:
     column, colon, size = text.rpartition(":")
     if not colon or not column.strip() or not _is_size(size.strip()):
-        raise OptionError(f"--discretize is written COLUMN:K, such as age:3, not {text!r}.")
+        raise OptionError(f"--discretize must be written COLUMN:K, such as age:3, not {text!r}.")
     return column.strip(), int(size)
 
 

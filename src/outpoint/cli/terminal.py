@@ -78,8 +78,8 @@ def read_graph(path: Path, names: Sequence[str]) -> "Dag":
     missing = [name for name in names if name not in dag.names]
     if missing:
         raise GraphError(
-            f"{path} lacks the variable {quote_name(missing[0])}: nodes without edges are listed "
-            "as well."
+            f"{path} lacks the variable {quote_name(missing[0])}: nodes without edges must be "
+            "listed, too."
         )
     return dag
 

@@ -379,7 +379,7 @@ def _entries_of(source: Source, name: str) -> list[str]:
     column = source.make(source.names.index(name), "categorical")
     if isinstance(column, ColumnProblem):
         raise DataError(
-            f"Column {name!r} holds no names of variables, so it tells no interventions."
+            f"Column {name!r} holds no names of variables, so it does not say what was set."
         )
     present = ~column.missing
     found = as_categorical(column.take(present))

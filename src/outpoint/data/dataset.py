@@ -459,7 +459,7 @@ def describe_holes(data: Dataset) -> str:
     total = int(numbers.sum())
     where = ""
     if data.slices is not None:
-        where = f" of a table in which a value stands in up to {data.slices.lags + 1} rows"
+        where = f" of a table in which a value appears in up to {data.slices.lags + 1} rows"
     return f"{count_of(total, 'cell')} {'is' if total == 1 else 'are'} missing, in {counts}{where}"
 
 

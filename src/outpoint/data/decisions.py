@@ -153,7 +153,7 @@ def describe_counts(name: str) -> str:
     """The line on a table of all combinations with counts."""
     return (
         f"the rows look like all combinations of categories and {name!r} like their counts; to "
-        f"count each row so often, use {option('weights', name)}"
+        f"count each row that many times, use {option('weights', name)}"
     )
 
 

@@ -33,7 +33,7 @@ def parse_interventions(
         listed = list_of(entries)
     except Exception:
         raise OptionError(
-            "interventions has one entry for each row, the variables set in it, not "
+            "interventions must have one entry for each row, the variables set in it, not "
             f"{in_brief(entries)}."
         ) from None
     number = {name: v for v, name in enumerate(names)}

@@ -228,7 +228,7 @@ def _reread(
     useless = [name for name in _OF_CELLS if name in given]
     if useless:
         raise OptionError(
-            f"{' and '.join(map(named, useless))} tell how cells are read, and these data are a "
+            f"{' and '.join(map(named, useless))} say how cells are read, but these data are a "
             "Dataset already; leave the options out."
         )
     is_unchanged = not given.keys() - _OF_TABLES and entries is None and not has_holes

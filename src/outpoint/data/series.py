@@ -187,8 +187,8 @@ class _Order:
         last = np.flatnonzero(run >= lags)
         if not len(last):
             raise DataError(
-                f"No {lags + 1} rows follow each other without a gap, as {lags} lags need, but at "
-                f"most {int(run.max()) + 1}: use fewer lags"
+                f"{count_of(lags, 'lag')} would need {lags + 1} rows without a gap, but at most "
+                f"{int(run.max()) + 1} follow each other: use fewer lags"
                 + (", or check the times." if (same & ~follows).any() else ".")
             )
         return last, int((same & ~follows).sum())

@@ -100,7 +100,7 @@ def leave_out_repeated(data: Dataset, *, strict: bool) -> Dataset:
     if not set(kept) - set(given):
         raise DataError(
             f"No variable is left in {count_of(data.n_obs, 'row')} of slices: all of "
-            f"{enumerate_names(followed or constant)} follow from values before or do not change."
+            f"{enumerate_names(followed or constant)} follow from earlier values or do not change."
         )
     if strict and gone:
         raise DataError(_refusal(followed, [one.name for one in problems]))
@@ -128,14 +128,14 @@ def _select(data: Dataset, names: list[str]) -> Dataset:
 def _note(followed: list[str]) -> str:
     it = "it" if len(followed) == 1 else "them"
     return (
-        f"took {enumerate_names(followed)} as static, as the values before tell {it}; have {it} "
+        f"took {enumerate_names(followed)} as static, as earlier values determine {it}; keep {it} "
         f"among the variables with {option('allow_degenerate', True)}"
     )
 
 
 def _refusal(followed: list[str], others: list[str]) -> str:
     """What strict reading has to say about columns that say nothing new."""
-    told = [f"{enumerate_names(followed)}, told by the values before"] if followed else []
+    told = [f"{enumerate_names(followed)}, determined by earlier values"] if followed else []
     told += [f"{enumerate_names(others)}, constant or copied"] if others else []
     return (
         f"Columns say nothing beside others in a table of slices ({'; '.join(told)}): leave them "

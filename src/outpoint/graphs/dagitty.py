@@ -101,7 +101,7 @@ class _DagittyReader(TokenReader):
         while self.token.kind == "arrow":
             arrow = self.token.text
             if arrow not in ("->", "<-"):
-                raise self.error(f"an edge {arrow}; a DAG has only -> and <-")
+                raise self.error(f"found an edge {arrow}; a DAG has only -> and <-")
             self.token = next(self.tokens)
             following = self.read_group()
             self.names.update(dict.fromkeys(following))

@@ -115,7 +115,7 @@ def format_probabilities(
         return _format_matrix(names, np.where(shown, probabilities, 0.0).tolist())
     if suffix not in WEIGHTED:
         raise GraphError(
-            f"a {suffix} file holds one DAG and no probabilities: use {WEIGHTED_FORMATS}"
+            f"a {suffix} file holds one DAG, without probabilities: use {WEIGHTED_FORMATS}"
         )
     weights = _weights(names, shown, probabilities)
     return WEIGHTED[suffix](names, weights, weights=weights)
@@ -141,7 +141,7 @@ def _format_matrix(names: Sequence[str], rows: list[list[int]] | list[list[float
 def check_suffix(path: str | Path) -> None:
     """Refuse a file whose name tells no format of a graph."""
     if Path(path).suffix.lower() not in SUFFIXES:
-        raise GraphError(f"{path} has no known format of a graph: use {FORMATS}.")
+        raise GraphError(f"{path} has no suffix of a known graph format: use {FORMATS}.")
 
 
 def _read_text(place: Path) -> str:
@@ -169,14 +169,14 @@ def _from_csv(text: str, names: list[str] | None) -> Dag:
         return labelled
     columns = [name.strip().lower() for name in rows[0]]
     if _holds_probabilities(rows[1:], len(header)):
-        raise GraphError("this is a matrix of edge probabilities and not one DAG; use a map.dot")
+        raise GraphError("this is a matrix of edge probabilities, not one DAG; use a map.dot")
     if tuple(columns[:2]) not in EDGE_HEADERS:
         raise GraphError(
             "this is neither a list of edges 'parent,child' nor an adjacency matrix with as many "
             "rows of 0 and 1 as names"
         )
     if "probability" in columns:
-        raise GraphError("this is a table of edge probabilities and not one DAG; use a map.dot")
+        raise GraphError("this is a table of edge probabilities, not one DAG; use a map.dot")
     if any(len(row) < 2 for row in rows[1:]):
         raise GraphError("a row is not an edge 'parent,child'")
     edges = [_known_names(row[:2], known) for row in rows[1:]]

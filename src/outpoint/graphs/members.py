@@ -55,7 +55,9 @@ def count_members(
     if isinstance(graph, Dag):
         return _count_directions(graph.cpdag(targets), admits)
     if not isinstance(graph, Cpdag):
-        raise GraphError(f"members are counted of a Cpdag or a Dag, not of {type(graph).__name__}")
+        raise GraphError(
+            f"members can be counted for a Cpdag or a Dag, not for {type(graph).__name__}"
+        )
     if not _has_members(graph, targets):
         raise GraphError(
             "this partially directed graph is not the CPDAG of any DAG, so it has no members"

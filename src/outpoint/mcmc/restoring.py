@@ -35,8 +35,8 @@ def check_counters(counters: NDArray[np.int64], n_warmup: int, thin: int) -> Non
     require(0 <= step < MOST_STEPS, "its number of steps is impossible")
     require(0 <= own_warmup <= n_warmup, "its warm-up is longer than planned")
     factor, rest = divmod(own_thin, thin)
-    require(not rest and _is_power_of_two(factor), "its draws are thinned otherwise")
-    require(own_thin < MOST_STEPS, "its draws are thinned otherwise")
+    require(not rest and _is_power_of_two(factor), "its draws are thinned differently")
+    require(own_thin < MOST_STEPS, "its draws are thinned differently")
 
 
 def check_trace(view: TableView, trace: Trace, n_visits: int) -> None:
@@ -45,7 +45,7 @@ def check_trace(view: TableView, trace: Trace, n_visits: int) -> None:
     batch_size = 1
     while n_visits > EDGE_ROWS * batch_size:
         batch_size *= 2
-    require(trace.batch_size[0] == batch_size, "its batches have another size")
+    require(trace.batch_size[0] == batch_size, "its batches have the wrong size")
     for sums, size in (
         (trace.edge_sum, batch_size),
         (trace.outside_sum, batch_size * EDGE_ROWS // OUTSIDE_ROWS),
@@ -56,7 +56,7 @@ def check_trace(view: TableView, trace: Trace, n_visits: int) -> None:
     check_codes(view, trace.best_code[None])
     best = float(trace.best_log_score[0])
     is_score = best == -np.inf or are_close(best, total_score(view, trace.best_code))
-    require(is_score, "the score of its best DAG is another one")
+    require(is_score, "the score of its best DAG is wrong")
 
 
 def check_tries(accepted: NDArray[np.int64], attempts: NDArray[np.int64]) -> None:
@@ -109,13 +109,13 @@ def check_partition(view: TableView, state: PartitionState) -> None:
     is_cut = start[0] == 0 and start[-1] == n and (np.diff(start) > 0).all()
     require(is_cut and ((state.start >= 0) & (state.start <= n)).all(), "a layer is empty")
     layer = np.repeat(np.arange(n_layers), np.diff(start))
-    require(np.array_equal(state.layer[state.order], layer), "a node is in another layer")
+    require(np.array_equal(state.layer[state.order], layer), "a node is in the wrong layer")
     first, last = view.outside.start[:-1], view.outside.start[1:]
     is_outside = (state.held >= first) & (state.held < last)
     require((is_outside | (state.held == INSIDE)).all(), "a node holds no parent set of its own")
     found = np.empty(n)
     _score_partition(view, state.layer, state.held, found)
-    require(are_close(state.log_tau, found), "the weight of a partition is another one")
+    require(are_close(state.log_tau, found), "the weight of a partition is wrong")
 
 
 def check_ladder(ladder: Ladder, hottest: float) -> None:

@@ -96,7 +96,7 @@ class Cells(ABC):
         own = sizes[np.nonzero(self.missing)[1]]
         levels = cells[own > 0]
         is_level = (levels >= 0) & (levels < own[own > 0]) & (levels == np.floor(levels))
-        require(bool(is_level.all()), "a drawn level is none")
+        require(bool(is_level.all()), "a drawn level does not exist")
         return cells
 
     @cached_property

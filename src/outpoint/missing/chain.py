@@ -160,12 +160,14 @@ class AugmentedChain:
         before = self.snapshot()
         for name, own in before.items():
             given = snapshot[name]
-            require(given.dtype == own.dtype and given.ndim == own.ndim, f"{name} is none")
-            require(own.dtype.kind != "f" or bool(np.isfinite(given).all()), f"{name} is no number")
+            require(given.dtype == own.dtype and given.ndim == own.ndim, f"{name} has a wrong type")
+            require(
+                own.dtype.kind != "f" or bool(np.isfinite(given).all()), f"{name} is not a number"
+            )
         for name in ("counters", "cells", "dag", "ancestors"):
             require(snapshot[name].shape == before[name].shape, f"{name} has another size")
         self.step, self._spacing, self.n_warmup = snapshot["counters"].tolist()
-        require(min(self.step, self.n_warmup) >= 0 and self._spacing >= 1, "its counters are none")
+        require(min(self.step, self.n_warmup) >= 0 and self._spacing >= 1, "its counters are wrong")
         n_recorded = max(0, self.step - self.n_warmup)
         n = len(self._dag)
         n_draws = snapshot["dags"].shape[1]

@@ -157,7 +157,7 @@ def _origin(data: Dataset) -> Integers:
     origin = None if data.slices is None else data.slices.origin
     if origin is None:
         raise DataError(
-            "These slices do not tell which of their missing values are the same: read the series "
+            "These slices do not say which of their missing values are the same: read the series "
             f"with load_series, or drop rows with {option('missing', 'drop')}."
         )
     return origin

@@ -62,7 +62,7 @@ class Configurations:
         """The numbers of all states."""
         if self.n_all > MOST_LISTED:
             raise TooLargeError(
-                f"the parents of a variable have {self.n_all:,} joint levels, and the parameters "
+                f"the parents of a variable have {self.n_all:,} joint levels, but the parameters "
                 f"of at most {MOST_LISTED:,} can be drawn: allow fewer parents, or join levels."
             )
         return np.arange(self.n_all, dtype=np.int64)

@@ -35,7 +35,7 @@ from outpoint.scores.gaussian import NormalWishart
 
 NEEDS_MODEL = (
     "parameters and predictions need a score with a model of the data: bge, bdeu, blocks or "
-    "conditional-gaussian; bic and scores of one's own have none."
+    "conditional-gaussian; bic and scores of your own have none."
 )
 
 MOST_PASTS = 200

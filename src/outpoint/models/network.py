@@ -113,7 +113,9 @@ class Network:
         for v in self.order:
             for part in self.families[v]:
                 if not isinstance(part, DrawnRegression) or part.states.parents:
-                    raise OptionError("only a network of Gaussian columns has one mean.")
+                    raise OptionError(
+                        "only a network whose columns are all Gaussian has one mean and covariance."
+                    )
                 parents = list(part.parents)
                 effects[:, part.child] += effects[:, parents] @ part.slopes[0]
                 mean[part.child] = part.intercepts[0] + mean[parents] @ part.slopes[0]
@@ -155,7 +157,7 @@ def code_of(coding: Coding, variable: int, value: Any) -> float:
     label = str(value)
     if label not in levels:
         raise OptionError(
-            f"{name!r} has the levels {enumerate_names(levels)}, and {label!r} is none of them."
+            f"{name!r} has the levels {enumerate_names(levels)}, and {label!r} is not one of them."
         )
     codes = coding.codes[variable]
     place = levels.index(label)

@@ -139,15 +139,15 @@ class Options:
         Role.DRAWS,
         (*RUN, MAP),
         has_own_place=True,
-        help="Seed of the random numbers: the same seed repeats the result.",
+        help="Seed of the random numbers; the same seed gives the same result.",
     )
     warmup: int | None = sampling(
         None,
         whole(0),
         Role.PACE,
-        "Steps before those, not recorded (default: a quarter as many).",
+        "Unrecorded steps before {steps} (default: a quarter as many).",
     )
-    draws: int = sampling(1000, whole(1, 10**8), Role.DRAWS, "DAGs kept of each chain.")
+    draws: int = sampling(1000, whole(1, 10**8), Role.DRAWS, "DAGs kept from each chain.")
     moves: Any = sampling(
         None,
         Table(
@@ -292,7 +292,7 @@ class Options:
     weights: str | None = reading(
         None,
         Tested("the name of a column", "COLUMN", test=is_text),
-        "Column that tells how often each row was observed.",
+        "Column that says how often each row was observed.",
     )
     missing: Literal["auto", "augment", "drop", "refuse"] = reading(
         "auto",
@@ -378,7 +378,7 @@ class Options:
         None,
         whole(1),
         Role.STOP,
-        "Length that warm-up and thinning are made for, if it is not {steps}.",
+        "Number of steps that warm-up and thinning are made for, if it is not {steps}.",
         has_own_place=True,
     )
     engine: str = sampling(

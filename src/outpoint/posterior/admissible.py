@@ -68,7 +68,7 @@ class Admissible:
         if self._is_scored is None:
             raise OptionError(
                 "the score of this posterior is one of your own, which its file does not hold, so "
-                "that nothing tells which members of a class it excludes: reweight the posterior "
+                "which members of a class it excludes is unknown: reweight the posterior "
                 "that learn returns."
             )
         return self._is_scored(child, chosen)

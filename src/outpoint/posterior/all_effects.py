@@ -51,14 +51,16 @@ def sample_all_effects(
 ) -> CausalEffects:
     """The effects [cause, effect] of DAGs drawn by their weights, parameters drawn for each."""
     if units not in UNITS:
-        raise OptionError(f"units are 'original' or 'sd', not {units!r}.")
+        raise OptionError(f"units must be 'original' or 'sd', not {units!r}.")
     if not 0 < level < 1:
-        raise OptionError(f"level is a probability between 0 and 1, such as 0.95, not {level!r}.")
+        raise OptionError(
+            f"level must be a probability between 0 and 1, such as 0.95, not {level!r}."
+        )
     model = components[0][0]
     if model.given.any() and not model.is_gaussian:
         raise OptionError(
-            "of a time series with categorical variables, effects are those of effects_over_time, "
-            "or one by one those of effect."
+            "in a time series with categorical variables, use effects_over_time, or effect for one "
+            "pair at a time."
         )
     n = len(model.names)
     refuse_large(n_draws * n * n * 4, n)

@@ -145,7 +145,7 @@ class AugmentedPosterior(SampledPosterior):
         if self.parent_sets.are_narrow:
             words = (
                 f" Parents were chosen among {int(self._candidate_numbers.max())} candidates of "
-                "each node, which the first completed tables have suggested; other edges have "
+                "each node, which the first completed tables suggested; other edges have "
                 "probability 0."
             )
         if self.info.method == SAMPLED_TABLES:

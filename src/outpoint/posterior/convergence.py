@@ -200,7 +200,7 @@ def _checked_series(
     )
     if not is_named:
         raise OptionError(
-            f"edge_series has the shape (chain, batch, edge) with {len(edge_names)} named edges, "
+            f"edge_series must be (chain, batch, edge) with {len(edge_names)} named edges, "
             f"not {' and '.join(str(part.shape) for part in series)}."
         )
     return series
@@ -209,7 +209,7 @@ def _checked_series(
 def _checked_scalars(log_scores: ArrayLike, n_edges: ArrayLike, n_chains: int) -> list[Floats]:
     scalars = [np.asarray(values, dtype=np.float64) for values in (log_scores, n_edges)]
     if any(values.ndim != 2 or len(values) != n_chains for values in scalars):
-        raise OptionError("log_scores and n_edges have the shape (chain, draw), as many chains.")
+        raise OptionError("log_scores and n_edges must be (chain, draw), with as many chains.")
     return scalars
 
 

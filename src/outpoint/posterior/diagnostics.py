@@ -149,7 +149,7 @@ def diagnose(
     limits = limits or Limits()
     values = np.asarray(series, dtype=np.float64)
     if values.ndim < 2 or values.shape[0] < 1 or values.shape[1] < 1:
-        raise OptionError(f"series have the shape (chain, batch, ...), not {values.shape}.")
+        raise OptionError(f"series must have the shape (chain, batch, ...), not {values.shape}.")
     if not np.isfinite(values).all():
         raise OptionError("series to diagnose must be finite numbers.")
     shape = values.shape[2:]

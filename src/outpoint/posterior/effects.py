@@ -57,7 +57,7 @@ UNITS = ("original", "sd")
 
 NEEDS_GAUSSIAN = (
     "causal effects need a score with a model of the data: bge or blocks with at least two "
-    "continuous variables, bdeu or conditional-gaussian; bic and scores of one's own have none."
+    "continuous variables, bdeu or conditional-gaussian; bic and scores of your own have none."
 )
 
 
@@ -152,7 +152,7 @@ class GaussianModel:
     def unit_factors(self, units: str) -> Floats:
         """What effects [cause, effect] of columns are multiplied with to be in ``units``."""
         if units not in UNITS:
-            raise OptionError(f"units are 'original' or 'sd', not {units!r}.")
+            raise OptionError(f"units must be 'original' or 'sd', not {units!r}.")
         scales = np.where(self.scales > 0, self.scales, 1.0)[self.owner]
         if (units == "sd") == self.standardized:
             scales = np.ones_like(scales)
@@ -228,7 +228,9 @@ def sample_effects(
         raise OptionError(NEEDS_GAUSSIAN)
     parameters_per_dag = checked_count(parameters_per_dag, "parameters_per_dag", 1)
     if not 0 < level < 1:
-        raise OptionError(f"level is a probability between 0 and 1, such as 0.95, not {level!r}.")
+        raise OptionError(
+            f"level must be a probability between 0 and 1, such as 0.95, not {level!r}."
+        )
     factors = model.unit_factors(units)
     blocks = [dags] if isinstance(dags, np.ndarray) else dags
     means, paths = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns))
@@ -252,7 +254,9 @@ def sample_effects(
         drawn_dags.append(matrices)
     used = _weights_of(weights, 0, n_dags)
     if n_dags == 0 or (weights is not None and len(weights) != n_dags) or not used.sum() > 0:
-        raise OptionError("effects need at least one DAG, and one weight for each if any.")
+        raise OptionError(
+            "effects need at least one DAG, and one weight for each if there are weights."
+        )
     return CausalEffects(
         names=tuple(model.names[model.owner[column]] for column in kept),
         units=units,
@@ -279,7 +283,7 @@ def _weights_of(weights: Floats | None, start: int, count: int) -> Floats:
         return np.ones(count)
     own: Floats = np.asarray(weights, dtype=np.float64)[start : start + count]
     if len(own) != count or not (np.isfinite(own).all() and (own >= 0).all()):
-        raise OptionError("weights are one finite number from 0 for each DAG.")
+        raise OptionError("weights must be one finite number from 0 for each DAG.")
     return own
 
 

@@ -85,7 +85,7 @@ def parse_feature(text: str, names: Sequence[str]) -> Feature:
     """The feature that a text describes; names stand for their numbers in ``names``."""
     if len(text) > MOST_CHARACTERS:
         raise OptionError(
-            f"a feature has at most {MOST_CHARACTERS:,} characters, not {len(text):,}: "
+            f"a feature must have at most {MOST_CHARACTERS:,} characters, not {len(text):,}: "
             "give a function of the DAG instead."
         )
     parser = _Parser(text, names)

@@ -73,7 +73,7 @@ class RowReader:
         ranked = [name for name in known if name in self.ranked]
         if ranked and not isinstance(new, Dataset):
             raise DataError(
-                f"{enumerate_names(ranked)} entered as normal scores, and those of new rows would "
+                f"{enumerate_names(ranked)} entered as normal scores, but those of new rows would "
                 "be others: leave the column out."
             )
         values = np.full((source.n_rows, len(self.coding.names)), np.nan)
@@ -119,7 +119,7 @@ class RowReader:
                 )
             return made.values
         if isinstance(made, ColumnProblem):
-            raise DataError(f"column {name!r} has {made.detail}, which is none of its levels.")
+            raise DataError(f"column {name!r} has {made.detail}, which is not one of its levels.")
         return self._codes(v, levels, made, source)
 
     def _codes(self, v: int, levels: tuple[str, ...], made: Column, source: Source) -> Floats:

@@ -69,7 +69,7 @@ def _states(coding: Coding, part: Regression | Table) -> tuple[list[str], list[t
     if states.n_all > MOST_STATES:
         raise OptionError(
             f"the parents of {coding.names[coding.owner[part.child]]!r} have {states.n_all:,} "
-            f"joint levels, and tables have at most {MOST_STATES:,} rows."
+            f"joint levels, but tables have at most {MOST_STATES:,} rows."
         )
     names = [coding.names[parent] for parent in states.parents]
     every = np.unravel_index(states.every(), states.sizes) if names else ()

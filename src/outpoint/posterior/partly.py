@@ -87,7 +87,7 @@ class PartlyExactPosterior(SampledPosterior):
         )
         return (
             f"partly exact: {exact} computed over all DAGs, {sampled} sampled. "
-            f"Of the sampled: {super().verdict}"
+            f"For the sampled parts: {super().verdict}"
         )
 
     def __repr__(self) -> str:

@@ -62,10 +62,10 @@ def _average(found: NetworkModel, graphs: WeightedGraphs, seed: int) -> Averaged
 def check_question(coding: Coding, target: str, quantiles: Sequence[float]) -> None:
     """Refuse a target that is no variable, and quantiles that are none."""
     if target not in coding.names:
-        hint = suggest(str(target), coding.names) or f"there are {enumerate_names(coding.names)}."
+        hint = suggest(str(target), coding.names) or f"they are {enumerate_names(coding.names)}."
         raise OptionError(f"{target!r} is not one of the variables; {hint}")
     if not all(0 < q < 1 for q in quantiles):
-        raise OptionError(f"quantiles are probabilities between 0 and 1, not {quantiles!r}.")
+        raise OptionError(f"quantiles must be probabilities between 0 and 1, not {quantiles!r}.")
 
 
 def predict(

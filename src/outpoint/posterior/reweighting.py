@@ -68,7 +68,7 @@ def reweight(base: Posterior, graphs: WeightedGraphs, by: By) -> WeightedPosteri
     if np.isnan(log_factors).any() or (log_factors == np.inf).any():
         raise OptionError("a log weight must be a number or -inf; some are NaN or +inf.")
     if (graphs.log_weights + log_factors == -np.inf).all():
-        raise OptionError("all draws have weight 0: the draws and the wanted posterior are apart.")
+        raise OptionError("all draws have weight 0: they do not reach the wanted posterior.")
     name = by if isinstance(by, str) else getattr(by, "__name__", "a function")
     weighted = WeightedPosterior(
         base, graphs.reweighted(log_factors, changes_scores=by != CORRECTION), name, log_weight
@@ -313,8 +313,8 @@ class WeightedPosterior(Posterior):
             totals[place] = np.logaddexp.reduce(np.log(own.counts) + own.log_weights)
         if (totals == -np.inf).all():
             raise OptionError(
-                "all draws of the completed tables that were kept have weight 0: the draws and "
-                "the wanted posterior are apart."
+                "all draws of the completed tables that were kept have weight 0: they do "
+                "not reach the wanted posterior."
             )
         numbers, counts = spread_by_weight(np.exp(totals - totals.max()), len(found))
         return [weighted[i] for i in np.repeat(numbers, counts)]

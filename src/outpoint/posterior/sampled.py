@@ -244,10 +244,10 @@ class SampledPosterior(Posterior):
         text = (
             " No edge is excluded: parent sets outside the "
             f"{few if few == many else f'{few} to {many}'} candidates of each node are sampled, "
-            f"too; of all others those pruned have at most {self.lost_mass:.1g} of the posterior, "
+            f"too; of all others, those pruned have at most {self.lost_mass:.1g} of the posterior, "
         )
         if missing is None or changes is None:
-            text += "and of those that were never admitted nothing is known."
+            text += "and nothing is known of those that were never admitted."
         else:
             text += (
                 "and those that were never admitted, by an estimate from the draws, at most "
@@ -275,7 +275,7 @@ class SampledPosterior(Posterior):
         worst = ", ".join(f"{name} (about {share:.0%})" for name, share in missing[:3].items())
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         return (
-            "parent sets that were never admitted have a part of the posterior that matters, of "
+            "parent sets that were never admitted have a part of the posterior that matters, for "
             f"{worst}{more}: more candidates ({named('n_candidates')}) would change the answer."
         )
 

@@ -276,7 +276,7 @@ def read_augmented(info: RunInfo, names: tuple[str, ...], content: Content) -> A
         interventions=tuple(map(tuple, table.get("interventions", ()))),
         slices=_read_slices(table.get("slices"), len(values)),
     )
-    require(data.fingerprint() == info.fingerprint, "the table is another one")
+    require(data.fingerprint() == info.fingerprint, "the table is not that of the run")
     score = score_from_text(info.score_settings)
     named = {name.removeprefix("holes_"): array for name, array in arrays.items()}
     holes = Holes(data=data, score=score, **named)
@@ -300,7 +300,7 @@ def _check_completed(holes: Holes) -> None:
     own = sizes[holes.cells[:, 1]]
     levels = holes.tables[:, :, own > 0]
     is_level = (levels >= 0) & (levels < own[own > 0]) & (levels == np.floor(levels))
-    require(bool(is_level.all()), "a drawn level is none")
+    require(bool(is_level.all()), "a drawn level does not exist")
 
 
 def _check_records(

@@ -223,7 +223,7 @@ def _numbers(content: Content) -> dict[str, float]:
     """The numbers of every exact solution."""
     found = {name: content.number(name) for name in NUMBERS}
     highest = found["log_evidence"] + ROUNDING * max(1.0, abs(found["log_evidence"]))
-    require(found["best_log_score"] <= highest, "the best DAG has more than the evidence")
+    require(found["best_log_score"] <= highest, "the best DAG scores more than the evidence")
     return found
 
 

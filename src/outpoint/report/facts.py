@@ -89,7 +89,7 @@ def _describe_limit(posterior: Posterior) -> str:
     limit = posterior.info.max_parents
     if limit >= len(posterior.names) - 1:
         return "no limit"
-    return f"at most {limit} of each variable"
+    return f"at most {limit} for each variable"
 
 
 def _describe_candidates(posterior: Posterior) -> str:

@@ -36,7 +36,7 @@ def describe_missing(posterior: Posterior) -> MissingValues | None:
     n_obs = len(missing)
     n_rows = int(missing.any(axis=1).sum())
     summary = (
-        f"{count_of(int(missing.sum()), 'cell')} of {missing.size:,} had no value, "
+        f"{count_of(int(missing.sum()), 'cell')} of {missing.size:,} had no value, and "
         f"{n_rows:,} of {n_obs:,} rows lacked at least one. What was missing is integrated out: "
         f"{posterior.n_chains} chains completed the table {posterior.steps_per_chain:,} times each."
     )

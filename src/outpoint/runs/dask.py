@@ -159,7 +159,7 @@ def _connect(scheduler: str) -> Any:
     thread = Thread(target=connect, name="outpoint connect", daemon=True)
     thread.start()
     thread.join(2 * CONNECTING)
-    found = outcome[0] if outcome else TimeoutError("it does not speak as schedulers do")
+    found = outcome[0] if outcome else TimeoutError("it does not answer like a scheduler")
     if isinstance(found, Exception):
         raise OptionError(f"no Dask scheduler answers at {scheduler!r} ({found}).")
     return found

@@ -149,7 +149,7 @@ def refuse_changes(run: RunDirectory, saved: Mapping[str, Any], now: Mapping[str
 def other_scores(run: RunDirectory) -> CheckpointError:
     """The refusal of scores that have changed although all that is known of them has not."""
     return CheckpointError(
-        f"the run in {run} cannot be resumed: the scores of parent sets are other ones now, so "
+        f"the run in {run} cannot be resumed: the scores of parent sets are different now, so "
         "the score function or the edge prior is not the same."
     )
 

@@ -40,7 +40,9 @@ def resolve_score(score: Score, data: Dataset, **settings: Any) -> LocalScore:
     if not isinstance(score, str):
         if isinstance(score, type) or not hasattr(score, "bind"):
             objects = ", ".join(f"{entry.class_name}()" for entry in registry.SCORES.values())
-            raise OptionError(f"a score is a name, {objects} or CustomScore(fn), not {score!r}.")
+            raise OptionError(
+                f"a score must be a name, {objects} or CustomScore(fn), not {score!r}."
+            )
         return score
     if score.lower().endswith(SUFFIX):
         return JklScore(score)

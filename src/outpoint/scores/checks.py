@@ -65,7 +65,7 @@ def refuse_mixture(data: Dataset, what: str) -> None:
         "choose the score blocks or conditional-gaussian",
     ]
     raise DataError(
-        f"{what}, and the table has continuous columns ({enumerate_names(continuous)}) and "
+        f"{what}, but the table has continuous columns ({enumerate_names(continuous)}) and "
         f"categorical ones ({enumerate_names(categorical)}): "
         f"{enumerate_items(ways, ', or ')}."
     )
@@ -143,8 +143,8 @@ def note_holes(data: Dataset) -> tuple[str, ...]:
     for name, share in zip(columns, data.missing.mean(axis=0).tolist(), strict=True):
         shares[name] = max(share, shares.get(name, 0.0))
     notes += [
-        f"{name!r} lacks {share:.0%} of its values, so that little is known of it but "
-        f"what the others say; leave it out with {option('drop', [name])}"
+        f"{name!r} lacks {share:.0%} of its values, so that little is known of it "
+        f"beyond what the others say; leave it out with {option('drop', [name])}"
         for name, share in shares.items()
         if share > MOSTLY_EMPTY
     ]

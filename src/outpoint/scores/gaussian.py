@@ -50,10 +50,10 @@ class NormalWishart:
         title = type(self).__name__
         if not is_positive_number(self.alpha_mu):
             shown = in_brief(self.alpha_mu)
-            raise OptionError(f"{title} needs a positive number alpha_mu, not {shown}.")
+            raise OptionError(f"{title} needs an alpha_mu that is a positive number, not {shown}.")
         if self.alpha_w is not None and not is_positive_number(self.alpha_w):
             shown = in_brief(self.alpha_w)
-            raise OptionError(f"{title} needs a positive number alpha_w, not {shown}.")
+            raise OptionError(f"{title} needs an alpha_w that is a positive number, not {shown}.")
 
     def count_columns(self, data: Dataset) -> int:
         """Gaussian columns of these data: those of continuous variables."""

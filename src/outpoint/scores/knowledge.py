@@ -82,7 +82,9 @@ class Knowledge:
             "required": _checked_edges(required, "required"),
             "forbidden": _checked_edges(forbidden, "forbidden"),
             "tiers": _checked_tiers(() if tiers is None else tiers),
-            "roots": _checked_names(list_items(roots, "roots is a list of column names"), "roots"),
+            "roots": _checked_names(
+                list_items(roots, "roots must be a list of column names"), "roots"
+            ),
             "edge_prior": make_edge_prior(edge_prior),
         }
         for name, value in values.items():
@@ -231,7 +233,8 @@ def resolve_knowledge(knowledge: Knowledge | str | Path | None, **own: Any) -> K
         knowledge = Knowledge()
     elif not isinstance(knowledge, Knowledge):
         raise OptionError(
-            f"knowledge is an outpoint.Knowledge or the path of a file, not {in_brief(knowledge)}."
+            "knowledge must be an outpoint.Knowledge or the path of a file, not "
+            f"{in_brief(knowledge)}."
         )
     return knowledge | Knowledge(**own)
 
@@ -247,7 +250,7 @@ def _checked_names(names: Iterable[Any], what: str) -> tuple[str, ...]:
 
 def _checked_edges(edges: Any, what: str) -> tuple[Edge, ...]:
     """Distinct edges in order, none from a node to itself."""
-    listed = list_items(edges, f"{what} edges are pairs (parent, child) in a list")
+    listed = list_items(edges, f"{what} edges must be pairs (parent, child) in a list")
     pairs = [parse_edge(edge, what) for edge in listed]
     _checked_names([name for pair in pairs for name in pair], f"{what} edge")
     loops = [f"{parent!r} {ARROW} {child!r}" for parent, child in pairs if parent == child]
@@ -259,14 +262,14 @@ def _checked_edges(edges: Any, what: str) -> tuple[Edge, ...]:
 
 
 def _checked_tiers(tiers: Any) -> tuple[tuple[str, ...], ...]:
-    """The groups that have members; no variable stands in two."""
-    form = "tiers is a list of lists of column names, causes first"
+    """The groups that have members; a variable in two of them is refused."""
+    form = "tiers must be a list of lists of column names, causes first"
     groups = [_checked_names(list_items(t, form), "tiers") for t in list_items(tiers, form)]
     counts = Counter(name for group in groups for name in group)
     repeated = [repr(name) for name, count in counts.items() if count > 1]
     if repeated:
-        stand = "stands" if len(repeated) == 1 else "stand"
-        raise OptionError(f"{in_words(repeated)} {stand} in two tiers.")
+        verb = "is" if len(repeated) == 1 else "are"
+        raise OptionError(f"{in_words(repeated)} {verb} in two tiers.")
     return tuple(group for group in groups if group)
 
 

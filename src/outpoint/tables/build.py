@@ -121,7 +121,7 @@ def check_max_parents(
         known = n_candidates if is_whole(n_candidates) else USUAL_CANDIDATES
         return default_max_parents(n_nodes, affordable, known)
     if not is_whole(max_parents):
-        raise OptionError(f"{named('max_parents')} is a whole number, not {max_parents!r}.")
+        raise OptionError(f"{named('max_parents')} must be a whole number, not {max_parents!r}.")
     if not 1 <= max_parents <= n_nodes - 1:
         raise OptionError(
             f"{named('max_parents')} must be from 1 to {n_nodes - 1} for {n_nodes} variables, "

@@ -87,7 +87,7 @@ def check_lists(candidates: NDArray[np.int32], least: int = 1) -> None:
     require(numbers.min() >= least, "a node has no candidates")
     there = np.arange(width) < numbers[:, None]
     require(((candidates >= 0) == there).all(), "candidates have gaps")
-    require((candidates[~there] == -1).all() and candidates.max() < n, "a candidate is no node")
+    require((candidates[~there] == -1).all() and candidates.max() < n, "a candidate is not a node")
     is_next = (np.diff(candidates, axis=1) > 0) | ~there[:, 1:]
     require(is_next.all(), "candidates are not distinct and in order")
     require((candidates != np.arange(n)[:, None]).all(), "a node is its own candidate")

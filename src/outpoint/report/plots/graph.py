@@ -46,7 +46,7 @@ def graph(
     lines have arrows only where the direction is compelled in most equivalence classes drawn.
     """
     if not 0.0 <= threshold <= 1.0:
-        raise OptionError(f"threshold is a probability from 0 to 1, not {threshold!r}.")
+        raise OptionError(f"threshold must be a probability from 0 to 1, not {threshold!r}.")
     edges = posterior.edge_probabilities.to_numpy()
     labels = node_labels(posterior.names)
     layout = compute_layout(orient_pairs(edges), labels)
