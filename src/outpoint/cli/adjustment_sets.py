@@ -1,4 +1,4 @@
-"""``outpoint adjustment-sets``: what to adjust for, by its probability."""
+"""``outpoint adjustment-sets``: what to adjust for, with probabilities."""
 
 from typing import Annotated
 
@@ -18,7 +18,7 @@ def adjustment_sets(
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Sets of variables that adjust for confounding of an effect, by their probability.
+    """Sets of variables that adjust for confounding of an effect, with their probabilities.
 
     Example: outpoint adjustment-sets outpoint-run-asia smoke dysp
     """

@@ -19,7 +19,7 @@ N_SHOWN = 20
 N_SETS_SHOWN = 5
 BETWEEN = "in this series only continuous variables have effects"
 IN_UNITS = ("mean", "sd", "lower", "upper", "mean_given_path")
-"""Columns of any size, of which three digits are shown wherever they begin."""
+"""Columns whose numbers may be of any size; they are shown with three significant digits."""
 UNITS = {"original": "in the units of the data", "sd": "in standard deviations"}
 
 
@@ -146,7 +146,7 @@ def _parse_contrast(
     effect_level: str | None,
     setting: list[str] | None,
 ) -> dict[str, list[str]] | None:
-    """The variables that are set, each with two values; None if all pairs are asked for."""
+    """The variables that are set, each with two values, or None if all pairs are wanted."""
     from outpoint.errors import OptionError
 
     if setting:
@@ -187,7 +187,7 @@ def _show_steps(
     quiet: bool,
     json: bool,
 ) -> None:
-    """Effects in a time series; on screen those that are not certainly none."""
+    """Show effects in a time series; on screen, only those that may differ from zero."""
     from outpoint.cli.summary import make_console, print_line, print_table
     from outpoint.cli.terminal import frame_to_rows, print_json, print_note
     from outpoint.files import write_text
@@ -214,7 +214,7 @@ def _print(
     title: str,
     left_out: list[str],
 ) -> None:
-    """The largest effects in standard deviations, in whatever units they are shown."""
+    """Print the effects that are largest in standard deviations, in the units they have."""
     from outpoint.cli.summary import make_console, print_line, print_table
     from outpoint.posterior.effects import standardized_means
 
@@ -237,7 +237,7 @@ def _print(
 
 
 def _meaning(found: "CausalEffects") -> str:
-    """What is changed, what responds, and what ``probability`` is that of."""
+    """Say what is changed, what responds, and what ``probability`` is the probability of."""
     sets = [f"{name}: {first} to {last}" for name, (first, last) in found.outermost.items()]
     listed = ", ".join(sets[:N_SETS_SHOWN]) + (", ..." if len(sets) > N_SETS_SHOWN else "")
     change, response = "one unit more of the cause", "the mean of the effect"
@@ -250,7 +250,7 @@ def _meaning(found: "CausalEffects") -> str:
 def _show_one(
     posterior: "Posterior", found: "Effect", out: Path | None, *, quiet: bool, json: bool
 ) -> None:
-    """All that is known about one effect."""
+    """Show all that is known about one effect."""
     import pandas as pd
 
     from outpoint.cli.summary import make_console, print_line, print_table
@@ -276,7 +276,7 @@ def _show_one(
 
 
 def _title(cause: str | None, effect: str | None, n_shown: int, n_pairs: int) -> str:
-    """What the table shows, and of how much."""
+    """The title of the table: what it shows, and how many of how many pairs."""
     of = "" if cause is None else f" of {cause}"
     on = "" if effect is None else f" on {effect}"
     if n_pairs == 1:

@@ -57,7 +57,7 @@ def export(
 ) -> None:
     """Write a graph, probabilities or the draws of a run for other programs.
 
-    The suffix of the file tells the format. DOT and GraphML also hold the probabilities of edges.
+    The suffix of the file decides the format. DOT and GraphML also hold the probabilities of edges.
 
     Example: outpoint export outpoint-run-boston boston.graphml --what median
     """

@@ -29,7 +29,7 @@ def next_experiment(
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """How much of what observations leave open an experiment on each variable would tell.
+    """How much an experiment on each variable would show of what observations leave open.
 
     Example: outpoint next-experiment outpoint-run-asia
     """

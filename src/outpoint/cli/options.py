@@ -3,7 +3,7 @@
 A command takes one parameter for a :class:`Group` of options and is decorated with :func:`takes`:
 on the command line the options stand in its place, and the command is handed what they mean.
 
-Options that several commands share, and what their text means.
+Other options that several commands share are types here, and functions read their text.
 
 The options of a run are those that :mod:`outpoint.options` declares. In the help, those that most
 users need come first, without a panel of their own.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Group(NamedTuple):
-    """Options by name with their declaration and default, and what is made of what was given."""
+    """Options by name, each with its declaration and default, and a function that reads them."""
 
     options: dict[str, tuple[Any, Any]]
     make: Callable[[dict[str, Any]], Any]
@@ -70,7 +70,7 @@ OUTPUT = "Output"
 
 
 def file_to_write(what: str) -> Any:
-    """``--out FILE``, with words on what is written to it."""
+    """The option ``--out FILE``; its help says ``what`` is written to it."""
     return typer.Option("--out", "-o", metavar="FILE", help=what, rich_help_panel=OUTPUT)
 
 
@@ -128,7 +128,7 @@ SETTINGS: dict[str, tuple[Any, Any]] = {
     "raw_units": (RawUnits, False),
     "equivalent_sample_size": (EquivalentSampleSize, None),
 }
-"""Settings of scores, which Python gives to the score itself."""
+"""Settings of scores; in Python they are arguments of the score itself."""
 
 SERIES: dict[str, tuple[Any, Any]] = {
     "time_column": (
@@ -160,7 +160,7 @@ SERIES: dict[str, tuple[Any, Any]] = {
         None,
     ),
 }
-"""Options of ``load_series``, which Python calls by itself."""
+"""Options of ``load_series``, which is a call of its own in Python."""
 
 FIRST = ("out", "max_parents", "method", "time", "seed", "resume", "overwrite")
 """The options that the help begins with: those that most users need."""
@@ -170,7 +170,7 @@ SHORT = {"out": "-o"}
 
 
 def parameter(one: Option) -> Any:
-    """The parameter of a command that an option of Python is."""
+    """An option of Python as a parameter of a command."""
     flags, kind, text = flag(one.name), one.kind, one.help or ""
     if kind.text is bool and one.default is not False:
         flags = f"{flags}/--no-{flags.removeprefix('--')}"
@@ -189,7 +189,7 @@ def parameter(one: Option) -> Any:
 
 
 def declared(function: str, *roles: Role) -> Group:
-    """The options of a function of Python that the command line has, all or those of some roles."""
+    """The options of a Python function that the command line has: all, or those with some roles."""
     rank = {name: place for place, name in enumerate(FIRST)}
     chosen = sorted(
         (one for one in options_of(function, *roles) if one.help is not None),
@@ -208,7 +208,7 @@ class Given(dict[str, Any]):
 
     @classmethod
     def parse(cls, words: dict[str, Any]) -> "Given":
-        """Texts of the command line as Python takes them, as far as that needs no data."""
+        """The texts of the command line as Python takes them, as far as that needs no data."""
         given = cls(
             (name, value)
             for name, value in words.items()
@@ -390,4 +390,4 @@ READERS: dict[str, Callable[[list[str]], Any]] = {
     "ordinal": lambda texts: dict(map(_parse_order, texts)),
     "discretize": lambda texts: dict(map(_parse_cut, texts)),
 }
-"""Lists of texts that are no names alone."""
+"""Functions that read lists of texts which are more than names."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RANDOM = "The random DAG"
 VALUES = "The values"
 INTERVENTIONS = "interventions"
-"""The column that tells which variables were set in each row."""
+"""The column that says which variables were set in each row."""
 
 SERIES = "Series (GRAPH has nodes such as x[-1])"
 MOST_NUMBERS = 100_000_000
@@ -278,7 +278,7 @@ def _check_files(out: Path | None, truth: Path | None) -> None:
 
 
 def _check_edge_probability(probability: float | None, law: str, *, is_random: bool) -> None:
-    """It belongs to one law of random DAGs, which needs it."""
+    """Refuse the edge probability where no law uses it, and its absence where one does."""
     if not is_random or law != "erdos_renyi":
         if probability is not None:
             raise OptionError("--edge-probability belongs to --nodes with --law erdos_renyi.")
@@ -287,7 +287,7 @@ def _check_edge_probability(probability: float | None, law: str, *, is_random: b
 
 
 def _check_size(n_nodes: int, n_obs: int) -> None:
-    """Refuse what no machine holds before it is asked to."""
+    """Refuse, before any work is done, data that no machine can hold."""
     from outpoint.graphs.validation import MOST_NODES
 
     if n_nodes > MOST_NODES:

@@ -68,7 +68,7 @@ EDGES = Items("a list of edges, which are pairs (parent, child) or texts 'parent
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Options:
-    """The options of one call, each in its plain form; those it does not have are the defaults."""
+    """The options of one call in their plain forms; those it does not have keep their defaults."""
 
     threshold: float | None = declare(None, number(0, 1), Role.PLACE, (FIT,))
     target: str | None = declare(
@@ -455,17 +455,17 @@ class Options:
         return cls(**{name: one.read(given[name]) for name, one in declared})
 
     def chosen(self, options: Iterable[Option]) -> dict[str, Any]:
-        """The values of some options by name."""
+        """The values of these options by name."""
         return {one.name: getattr(self, one.name) for one in options}
 
     @property
     def known_seed(self) -> int:
-        """The seed, which a run has chosen when it records it, even if none was given."""
+        """The seed; a run chooses one before it records its options, even if none was given."""
         assert self.seed is not None
         return self.seed
 
     def is_given(self, name: str) -> bool:
-        """Whether an option is not its default."""
+        """Whether an option differs from its default."""
         return OPTIONS[name].differs(getattr(self, name))
 
     def record(self, *roles: Role) -> dict[str, Any]:
@@ -484,7 +484,7 @@ OWN_FLAGS.update({name: f"--{one.flag}" for name, one in OPTIONS.items() if one.
 
 
 def options_of(function: str, *roles: Role) -> Iterator[Option]:
-    """The options of a function as it has them, all or those of some roles."""
+    """The options of a function as it has them: all, or those with some roles."""
     for one in OPTIONS.values():
         if function in one.of and (not roles or one.role in roles):
             yield one.for_function(function)
