@@ -80,7 +80,7 @@ def _ways_to_keep(kind: ProblemKind, problems: Sequence[ColumnProblem]) -> list[
 
 
 def describe_doubts(doubts: Sequence[ColumnProblem]) -> list[str]:
-    """A line for each assumption that reading cells has made."""
+    """A line for each assumption that was made in reading cells."""
     lines = []
     for kind in dict.fromkeys(doubt.kind for doubt in doubts):
         names = [doubt.name for doubt in doubts if doubt.kind == kind]

@@ -22,7 +22,7 @@ MAX_ROWS = 20_000_000
 
 
 def repeat_rows(weights: Column, where: Where) -> npt.NDArray[np.int64]:
-    """The rows, each as often as its weight says; raises DataError if a weight is no count."""
+    """The rows, each as often as its weight says; raises DataError if a weight is not a count."""
     values, subject = weights.values, f"The weights in column {weights.name!r}"
     if weights.levels is not None:
         raise DataError(f"{subject} are not all numbers; correct them.")

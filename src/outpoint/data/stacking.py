@@ -45,7 +45,7 @@ LEAST_CHANGES = 5
 def fill_told(
     table: Dataset, static: Sequence[str], rows: Integers, subject: Integers, time: Floats
 ) -> Dataset:
-    """The table with the missing values that other times of their subject tell, and a note.
+    """The table with missing values filled in where other times of the subject tell them.
 
     These are values of ``static`` columns, and of those that, wherever they are known, do not
     change within a subject, or change as a clock does. ``rows`` are ordered, with the ``subject``
@@ -78,8 +78,8 @@ def fill_told(
 def leave_out_repeated(data: Dataset, *, strict: bool) -> Dataset:
     """The table without columns that say nothing beside others, and a note on each decision.
 
-    A variable that follows from values before it is taken as given, and these are left out, as are
-    constants and other copies of values before. With ``strict`` all of this is refused.
+    A variable that follows from its earlier values is taken as given, and these are left out, as
+    are constants and other copies of earlier values. With ``strict`` all of this is refused.
     """
     assert data.slices is not None
     lags, given = data.slices.lags, data.slices.given(data.names)
@@ -114,7 +114,7 @@ def leave_out_repeated(data: Dataset, *, strict: bool) -> Dataset:
 
 
 def _select(data: Dataset, names: list[str]) -> Dataset:
-    """These columns; that others were set is forgotten with them."""
+    """These columns; interventions on the others are forgotten."""
     chosen = [data.index(name) for name in names]
     return replace(
         data,

@@ -1,4 +1,4 @@
-"""Columns of a text file: a text for every batch of rows, and numbers where all cells are.
+"""Columns of a text file: a text for every batch of rows, and numbers where all cells are numbers.
 
 As many strings as a large table has cells would fill gigabytes, so cells are strings only while
 somebody looks at them.
