@@ -26,7 +26,8 @@ class Admissible:
     """Families of weight above 0, before any data.
 
     Of the scores known by name only the conditional Gaussian excludes families, those of a
-    categorical child with a continuous parent. Of any other, ``is_scored`` has to tell.
+    categorical child with a continuous parent. For a score of the user's own, ``is_scored``
+    decides.
     """
 
     def __init__(self, info: RunInfo, names: Sequence[str], is_scored: IsScored | None) -> None:

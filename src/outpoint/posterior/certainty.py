@@ -1,4 +1,4 @@
-"""How much of the graph the data settle, which is another question than how it was computed.
+"""How much of the graph the data settle, which is a different question from how it was computed.
 
 A posterior may be computed to the last digit and still leave everything open, as after few rows.
 """
@@ -67,7 +67,7 @@ def judge_certainty(posterior: Posterior) -> Certainty:
 
 
 def describe_best(posterior: Posterior) -> str:
-    """What the best DAG is worth, where its probability is known; else nothing."""
+    """What the best DAG is worth; empty where its probability is not known."""
     share = posterior.map_probability
     if share is None:
         return ""

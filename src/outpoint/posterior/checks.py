@@ -1,7 +1,7 @@
 """What the parts of a posterior must obey, so that no computation on them can go wrong.
 
-A file that somebody made may hold anything. What its fields say one by one is checked where they
-are read (`store`); here is what they say together. Every check raises a ValueError.
+A forged file may hold anything. Single fields are checked where they are read (`store`); here it is
+checked that they fit together. Every check raises a ValueError.
 """
 
 import ast
@@ -79,7 +79,7 @@ def _check_knowledge(known: Mapping[str, Any], names: Sequence[str]) -> None:
 
 
 def _check_interventions(info: RunInfo, names: Sequence[str]) -> None:
-    """Different sets of variables, whose rows are all there are."""
+    """The sets of variables must differ, and their rows must be all rows."""
     known, n_rows, seen = set(names), 0, set()
     for one in info.interventions:
         require(one.keys() == {"targets", "n_rows"}, "an intervention has no targets or rows")
@@ -96,7 +96,7 @@ def _check_interventions(info: RunInfo, names: Sequence[str]) -> None:
 
 
 def _check_python(info: RunInfo) -> None:
-    """The run is shown as Python that makes it again, which must be nothing else."""
+    """The run is shown as Python code that makes it again, so nothing else may be in it."""
     options = {**info.options, **info.taken, **(info.reading or {})}
     require(all(name.isidentifier() for name in options), "an option has no name")
     start = info.options.get("start")

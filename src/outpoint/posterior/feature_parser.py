@@ -376,7 +376,7 @@ class _Parser:
             self.expected.append(expected)
 
     def refuse(self, node: int, reason: str) -> None:
-        """Remember a reading that is well formed and makes no sense."""
+        """Remember a reading that is well formed but makes no sense."""
         self.refusal = f"{self.names[node]!r} {reason}"
 
     def fail(self) -> NoReturn:

@@ -59,7 +59,7 @@ class RowReader:
         ]
 
     def read(self, new: Any) -> NewRows:
-        """The values of new rows; columns that are no variables are left alone."""
+        """The values of new rows; columns that are not variables are left alone."""
         source = self._source(new)
         known = [name for name in source.names if name in self.coding.names]
         if not known:
@@ -165,7 +165,7 @@ class RowReader:
 
 
 def _bin(number: float, ends: list[str]) -> float:
-    """The interval of a number; ends are written with few digits, and so is the number then."""
+    """The code of a number's interval; as ends are written with few digits, so is the number."""
     label = distinct_labels(np.array([number]))[0]
     below = [number <= float(end) or label == end for end in ends]
     return float(below.index(True)) if any(below) else float(len(ends))

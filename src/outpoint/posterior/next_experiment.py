@@ -1,4 +1,4 @@
-"""Which variable to set next: what an ideal experiment is expected to tell about the DAG.
+"""Which variable to set next: what an ideal experiment is expected to show about the DAG.
 
 Observations, however many, leave all DAGs of an equivalence class. An experiment that sets v tells
 the direction of every edge at v, and nothing else that the class does not imply (see
@@ -65,7 +65,7 @@ def rank_experiments(
 
 
 def _refine(groups: Integers, rows: np.ndarray) -> Integers:
-    """Numbers for groups that are further divided by what stands in their rows."""
+    """Numbers for groups that are divided further by the content of their rows."""
     keys = np.column_stack([groups, rows.astype(np.int64)])
     return np.unique(keys, axis=0, return_inverse=True)[1].ravel()
 

@@ -29,7 +29,7 @@ def tabulate_parameters(model: NetworkModel, dag: Dag) -> dict[str, pd.DataFrame
 
 
 def average_parameters(models: Sequence[NetworkModel], dag: Dag) -> dict[str, pd.DataFrame]:
-    """The same averaged over models of tables that were completed differently.
+    """The tables of :func:`tabulate_parameters`, averaged over models of completed tables.
 
     Variances add up: that within tables and that of the means between them. Limits are as many
     standard deviations from the mean as they are within a table.

@@ -55,7 +55,7 @@ class WeightWarning(UserWarning):
 
 
 def reweight(base: Posterior, graphs: WeightedGraphs, by: By) -> WeightedPosterior:
-    """The posterior with its draws weighted anew; a warning if the weights have failed."""
+    """The posterior with its draws weighted anew; warns if the weights have failed."""
     log_weight = _log_weight_function(by, base)
     if by == CORRECTION and base.method != "order":
         raise OptionError(
@@ -122,7 +122,7 @@ class WeightedPosterior(Posterior):
 
     @property
     def kish_effective_sample_size(self) -> float:
-        """(Σw)² / Σw²: as many equally weighted draws have averages as variable as these."""
+        """(Σw)² / Σw²: the number of equally weighted draws whose averages vary as much."""
         return self._weighted.kish_size
 
     @cached_property
@@ -166,7 +166,7 @@ class WeightedPosterior(Posterior):
 
     @property
     def _chain_failure(self) -> str | None:
-        """What is wrong with the chains; the bias of order MCMC is not, once corrected."""
+        """What is wrong with the chains; the bias of order MCMC does not count once corrected."""
         corrected = self.reweighted_by == CORRECTION
         if not corrected and not self.base.converged:
             return self.base.verdict
@@ -190,7 +190,7 @@ class WeightedPosterior(Posterior):
 
     @property
     def map_log_score(self) -> float:
-        """Log score of that DAG; a weight that expresses a prior is included, a correction not."""
+        """Log score of that DAG; includes a weight that expresses a prior, but not a correction."""
         return self._best[1]
 
     @cached_property
@@ -240,7 +240,7 @@ class WeightedPosterior(Posterior):
 
     @takes(dag=DAG)
     def parameters(self, dag: Dag | None = None) -> dict[str, pd.DataFrame]:
-        """Those of the base: given a DAG, weights of DAGs do not matter."""
+        """The parameters as in the base: given a DAG, weights of DAGs do not matter."""
         return self.base.parameters(self.map_dag if dag is None else dag)
 
     def diagnostics(self) -> pd.DataFrame:

@@ -56,7 +56,7 @@ READERS: dict[str, Callable[[RunInfo, tuple[str, ...], Content], Posterior]] = {
     "exact": read_exact,
     "parts": read_by_parts,
 }
-"""What makes a posterior of a file, by what the file says that it is."""
+"""What reads the posterior in a file, by the kind that the file names."""
 
 
 def save(posterior: Posterior, path: Path) -> None:

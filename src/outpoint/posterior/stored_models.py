@@ -126,7 +126,7 @@ def _family_arrays(model: NetworkModel, dags: Booleans) -> dict[str, NDArray[Any
 
 
 def read_network(names: tuple[str, ...], content: Content) -> NetworkModel | None:
-    """The model of a file; None of files that have none."""
+    """The model in a file; None for files that have none."""
     facts = content.header.get("network")
     if facts is None:
         return None
@@ -242,7 +242,7 @@ def _check_scatter(scatter: Floats) -> None:
 
 
 def read_model(names: tuple[str, ...], content: Content) -> GaussianModel | None:
-    """The model of the columns, checked; None of files that have none."""
+    """The model of the columns, checked; None for files that have none."""
     if "model_factor" not in content:
         return None
     stored = content.read(MODEL_FIELDS)

@@ -1,6 +1,6 @@
-"""Posteriors that were computed, in files: the parent sets of every node.
+"""Posteriors that were computed exactly, in files: the parent sets of every node.
 
-Of one that was computed by parts, these are the likely ones.
+For one that was computed by parts, only the likely ones.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class StoredParts(StoredDraws):
 
     @property
     def is_quickly_drawn(self) -> bool:
-        """Draws are not made but read."""
+        """True, as draws are not made but read."""
         return True
 
     def log_parent_set(self, child: int, parents: Collection[int]) -> float:

@@ -34,10 +34,10 @@ Component = tuple[NetworkModel, WeightedGraphs]
 """A model of the parameters, and the DAGs that go with it."""
 
 WHAT_IF_DRAWS = 1000
-"""DAGs behind an effect, unless asked for more."""
+"""DAGs behind an effect, unless more are asked for."""
 
 OPEN_SIGN = 0.05
-"""Probability of the rarer sign from which on an effect says what the sign depends on."""
+"""Least probability of the rarer sign at which an effect says what the sign depends on."""
 
 
 @dataclass(frozen=True, eq=False)
