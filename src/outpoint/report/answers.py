@@ -25,9 +25,9 @@ MOST_EXPERIMENTS = 100
 """Variables beyond which nearly all draws differ, so that entropies mean little."""
 N_DAGS = 5
 LEAST_DRAWS = 10
-"""Draws of a DAG from which on its share of them is worth telling."""
+"""Least number of draws of a DAG at which its share of all draws is worth telling."""
 MOST_CHANGES = 8
-"""Differences between two DAGs that are written down; the others are counted."""
+"""Most differences between two DAGs that are written out; the others are counted."""
 N_EFFECTS = 30
 MOST_PAIRS = 200
 """Effects that can be chosen to be seen by structure, the largest ones."""

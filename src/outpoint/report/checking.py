@@ -18,10 +18,10 @@ from outpoint.posterior import Posterior
 
 N_TABLES = 100
 MOST_CELLS = 4_000_000
-"""Cells that are simulated; larger tables are compared with fewer ones."""
+"""Most cells that are simulated; larger tables are compared with fewer simulated ones."""
 LEAST_TABLES = 20
 MOST_IN_TABLE = 1_000_000
-"""Cells of each; of larger data some rows are compared."""
+"""Most cells of each simulated table; with larger data, only some rows are compared."""
 LEAST_SPIKE = 0.1
 """Least share of rows with one and the same value that counts as a spike."""
 RARE = 0.02

@@ -35,7 +35,7 @@ def describe_run(posterior: Posterior) -> str:
 
 
 def has_chains(posterior: Posterior) -> bool:
-    """Whether Markov chains made the draws; of an exact posterior, nothing must speak of them."""
+    """Whether Markov chains made the draws; reports of exact posteriors must not mention them."""
     return isinstance(posterior, SampledPosterior) or len(plain_log_scores(posterior)) > 1
 
 
@@ -73,7 +73,7 @@ def _describe_score(posterior: Posterior) -> str:
 
 
 def _interventions(posterior: Posterior) -> Facts:
-    """What was set, if anything was."""
+    """What was set from outside; empty if nothing was."""
     told = describe_interventions(posterior.info)
     return [("Interventions", told)] if told else []
 
@@ -229,7 +229,7 @@ def describe_dags(posterior: Posterior, dags: list[RankedDag]) -> str:
 
 
 def describe_columns(data: Dataset | None) -> Rows:
-    """Name, kind and range of every column; nothing if the data are not at hand."""
+    """Name, kind and range of every column; empty if the data are not at hand."""
     if data is None:
         return []
     rows = []
@@ -245,7 +245,7 @@ def describe_columns(data: Dataset | None) -> Rows:
 
 
 def summarize_diagnostics(posterior: Posterior, frame: pd.DataFrame) -> Facts:
-    """The numbers of the verdict, and how many edges have which status; nothing if exact."""
+    """The numbers of the verdict, and how many edges have which status; empty if exact."""
     facts: Facts = []
     if posterior.log_evidence is not None:
         return facts

@@ -14,7 +14,7 @@ N_COLUMNS = 30
 N_PATTERNS = 10
 N_EDGES = 15
 LEAST_UNCERTAIN = 0.01
-"""Least p (1 - p) of an edge whose share is listed: of others next to nothing is uncertain."""
+"""Least p (1 - p) of an edge whose share is listed: other edges are hardly uncertain at all."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def describe_missing(posterior: Posterior) -> MissingValues | None:
 
 
 def _costly(posterior: AugmentedPosterior) -> list[tuple[str, str, str]]:
-    """The edges of whose uncertainty missing values cause most: edge, probability, share."""
+    """The edges with the largest shares of uncertainty from holes: name, probability, share."""
     edges = posterior.edge_probabilities.to_numpy()
     shares = posterior.missing_shares.to_numpy()
     weight = np.where(edges * (1 - edges) >= LEAST_UNCERTAIN, shares, -1.0)

@@ -27,7 +27,7 @@ INCHES = 1 / 92
 """Inches per unit of the layout."""
 LARGEST = 16.0
 CERTAIN = 0.75
-"""From this share of its connection on, 3 to 1, a direction is drawn as the one."""
+"""Least share of its connection, 3 to 1, at which a direction is drawn as the only one."""
 HEAD = 9.0
 
 
