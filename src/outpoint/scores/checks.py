@@ -123,7 +123,7 @@ def note_few_rows(data: Dataset) -> tuple[str, ...]:
 
 
 MOSTLY_EMPTY = 0.5
-"""Share of missing values from which on a column gets a sentence of its own."""
+"""Share of missing values above which a column gets a sentence of its own."""
 
 
 def note_holes(data: Dataset) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ def refuse_many_levels(data: Dataset, limit: int, score: str) -> None:
 
 
 def check_sample_size(value: Any, score: str) -> None:
-    """Refuse an equivalent sample size that is no weight."""
+    """Refuse an equivalent sample size that is not a positive number."""
     if not is_positive_number(value):
         raise OptionError(
             f"{score} needs a positive equivalent sample size, not {in_brief(value)}."

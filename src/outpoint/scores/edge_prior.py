@@ -21,7 +21,7 @@ from outpoint.naming import enumerate_items
 
 Edge = tuple[str, str]
 Node = str | int
-"""A variable by name, or by its position where a table without names has not met the data yet."""
+"""A variable by name, or by its position if a table without names has not met the data yet."""
 
 ARROW = "->"
 KEYS = ("edges", "others", "columns")
@@ -57,7 +57,7 @@ class EdgePrior:
         ]
 
     def bind(self, names: Sequence[str]) -> "EdgePrior":
-        """The same by the names of the data; a table must be one of just these variables."""
+        """The edge prior by the names of the data; a table must have just these variables."""
         if not self.columns:
             return self
         n, width = len(names), len(self.columns)
@@ -116,10 +116,10 @@ def in_words(items: Iterable[str]) -> str:
 
 
 def list_items(items: Any, what: str) -> list[Any]:
-    """The items of a collection; a string, or no collection at all, is a mistake."""
+    """The items of a collection; a string, or what is not a collection, is refused."""
     try:
         return list_of(items)
-    except Exception:  # whatever an object does that is no collection
+    except Exception:  # whatever an object does that is not a collection
         raise OptionError(f"{what}, not {in_brief(items)}.") from None
 
 

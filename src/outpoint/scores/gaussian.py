@@ -77,7 +77,7 @@ class NormalWishart:
 
 
 def note_units(score: object, data: Dataset) -> tuple[str, ...]:
-    """What raw units do to the score of these data, in a sentence; nothing if they do nothing."""
+    """Sentences on what raw units do to the score of these data; empty if they do nothing."""
     if not isinstance(score, NormalWishart) or score.standardize:
         return ()
     title = type(score).__name__

@@ -31,7 +31,7 @@ Rows = NDArray[np.bool_]
 
 
 def score_observed(data: Dataset, make: Callable[[Rows], FamilyScorer]) -> FamilyScorer:
-    """Scores of nodes by the rows in which they were not set; ``make`` scores all nodes by some."""
+    """Scores of nodes by rows in which they were not set; ``make`` scores all by given rows."""
     require_complete(data)
     every = np.ones(data.n_obs, dtype=np.bool_)
     if not data.interventions:
@@ -42,7 +42,7 @@ def score_observed(data: Dataset, make: Callable[[Rows], FamilyScorer]) -> Famil
 
 
 def bind_score(score: LocalScore, data: Dataset, *, allow_degenerate: bool) -> FamilyScorer:
-    """Bind a score to data; one that does not know what interventions are is refused them."""
+    """Bind a score to data; refuses interventions for a score that cannot deal with them."""
     require_complete(data)
     scorer = score.bind(data, allow_degenerate=allow_degenerate)
     if data.interventions and not isinstance(scorer, InterventionScorer):

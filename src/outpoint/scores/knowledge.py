@@ -4,10 +4,9 @@ Everything here is by name and needs no data. Contradictions are found when the 
 file with one is refused wherever it is read; names are compared with those of the data when
 :meth:`Knowledge.bind` is called.
 
-Columns that are given: causes only, about whose own distribution nothing is asked.
-
-Of a table of slices these are the earlier values and the static columns. They have no parents, and
-their score is 0, so that scores are those of the slices given what came before.
+Columns can be given: they are causes only, and nothing is asked about their own distribution. In a
+table of slices these are the earlier values and the static columns. They have no parents, and their
+score is 0, so that scores are those of the slices given what came before.
 """
 
 from collections import Counter
@@ -131,7 +130,7 @@ class Knowledge:
         write_items(self.as_dict(), Path(path))
 
     def bind(self, names: Sequence[str]) -> "Knowledge":
-        """The same for data with these columns; names of other columns are refused."""
+        """The knowledge for data with these columns; names of other columns are refused."""
         prior = None if self.edge_prior is None else self.edge_prior.bind(names)
         listed = {
             "a required edge": [name for edge in self.required for name in edge],
@@ -281,7 +280,7 @@ def _backward_edges(tiers: Sequence[Sequence[str]]) -> Iterator[Edge]:
 
 
 def _refuse_opposite_tiers(first: Sequence[Sequence[str]], second: Sequence[Sequence[str]]) -> None:
-    """Two lists of tiers may both be right, unless they order two variables in opposite ways."""
+    """Refuse two lists of tiers that order two variables in opposite ways."""
     backward = set(_backward_edges(first))
     opposite = [(v, u) for u, v in _backward_edges(second) if (v, u) in backward]
     if opposite:
@@ -297,14 +296,14 @@ def _edges_in_words(edges: Sequence[Edge], why: str) -> str:
 
 
 def score_given(data: Dataset, scorer: FamilyScorer) -> FamilyScorer:
-    """The scorer of a table of slices; that of any other as it is."""
+    """The scorer for a table of slices; for any other table, ``scorer`` as it is."""
     if data.slices is None:
         return scorer
     return GivenScorer(scorer, np.isin(data.names, data.slices.given(data.names)))
 
 
 def know_given(data: Dataset) -> Knowledge:
-    """What is known of a table of slices: earlier values are roots; nothing of any other."""
+    """What is known of a table of slices: earlier values are roots; of any other, nothing."""
     if data.slices is None:
         return Knowledge()
     variables = data.slices.variables(data.names)
@@ -317,7 +316,7 @@ def _pairs(names: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 class GivenScorer(FamilyScorer):
-    """The scores of another, but for ``given`` nodes, which cannot have parents and score 0."""
+    """The scores of another, except for ``given`` nodes, which cannot have parents and score 0."""
 
     def __init__(self, scorer: FamilyScorer, given: Booleans) -> None:
         self.n_nodes = scorer.n_nodes
