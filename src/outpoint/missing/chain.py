@@ -86,7 +86,7 @@ class AugmentedChain:
 
     @property
     def n_steps(self) -> int:
-        """Recorded tables."""
+        """Number of recorded tables."""
         return len(self.edges)
 
     @property
@@ -99,7 +99,7 @@ class AugmentedChain:
         self.advance_to(self.step + n_tables)
 
     def advance_to(self, target: int, is_stopped: Callable[[], bool] = lambda: False) -> None:
-        """Go on until so many tables have been solved, or somebody stops that."""
+        """Go on until ``target`` tables have been solved, or until it is stopped."""
         while self.step < target and not is_stopped():
             self._advance()
 
@@ -155,7 +155,7 @@ class AugmentedChain:
     def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> None:
         """Continue from a snapshot of a chain on the same table.
 
-        It may be damaged or made by somebody: a ValueError says what no chain can have left.
+        It may be damaged or forged: a ValueError says what no chain can have left.
         """
         before = self.snapshot()
         for name, own in before.items():

@@ -15,7 +15,8 @@ MOST_BESIDE = 20
 """The largest number of variables of a part that is exact beside larger ones."""
 
 WORTH_A_LIMIT = 4
-"""One variable in so many that can have parents must become exact for fewer parents by default."""
+"""Of variables that can have parents, one in this many must become exact to justify fewer
+parents."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +56,8 @@ def may_separate(split: Split, asked: Options) -> bool:
 def limit_beside(model: Model, split: Split, asked: Options) -> Model | None:
     """The model, with as many parents as can be scored in all parts; None if it stays whole.
 
-    That is so if a limit was given that is too high, and if the usual one would be lowered for the
-    sake of a few exact variables.
+    It stays whole if a given limit is too high, and if the usual one would be lowered for the sake
+    of a few exact variables.
     """
     if not may_separate(split, asked):
         return None

@@ -61,12 +61,12 @@ class LikelySets:
 
     @property
     def has_sets(self) -> Booleans:
-        """Which nodes have any."""
+        """Which nodes have parent sets."""
         return np.asarray(np.diff(self.starts) > 0)
 
     @property
     def children(self) -> Integers:
-        """Whose set each is."""
+        """The child of each set."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     def arrays(self, child: int) -> tuple[Members, Floats]:

@@ -1,8 +1,7 @@
 """The parts of a problem, and what it takes to score them.
 
-Which edges there can be, and the strongly connected components of their graph.
-
-How many families the parts of a problem have, and how many parents can be scored.
+The parts are the strongly connected components of the graph of all edges that there can be. Their
+families are counted, which limits how many parents can be scored.
 """
 
 from collections.abc import Sequence

@@ -204,7 +204,7 @@ def _silenced() -> Iterator[None]:
 
 
 def _manners() -> Any:
-    """For workers on this machine: a terminal tells them of Ctrl-C too, but we decide on it.
+    """A plugin for workers on this machine: they ignore Ctrl-C, which this process deals with.
 
     Their messages name options as ours do.
     """
