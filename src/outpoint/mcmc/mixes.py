@@ -1,6 +1,7 @@
 """Everything that decides what the chains of a run do.
 
-Which moves a chain makes, and how often: the paper's mixes, ours, or the user's own.
+That includes which moves a chain makes, and how often: by the paper's mixes, by ours, or by the
+user's own.
 """
 
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ extension of it, so DAGs with many extensions are visited too often: **the sampl
 here for comparison and as a start for the unbiased samplers.
 
 Formulas: docs/math.md#structure-and-order-mcmc.
-
-Order MCMC (paper section 3.2): fast, and biased.
 """
 
 from dataclasses import replace

@@ -8,7 +8,7 @@ from outpoint.mcmc.partition import score_partition
 from outpoint.mcmc.replicas import add_moments, draw_partition, replica_state, swap_replicas
 
 NOTHING = np.int64(0), np.int64(0)
-"""What kernels return that are called by their address and have nothing to tell."""
+"""What kernels return that are called by their address and have no result."""
 
 
 @kernel

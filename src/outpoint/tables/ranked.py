@@ -1,14 +1,12 @@
 """Rows of numbers by node, and parent sets in descending order of score.
 
-One row of numbers per node, of its own length, in a single array.
+The rows of numbers, one per node and each of its own length, share a single array. Nodes may have
+different numbers of candidates, and a table over K of them has 2^K entries: most nodes need few,
+and the few that need many must not make the tables of all others as long.
 
-Nodes may have different numbers of candidates, and a table over K of them has 2^K entries: most
-nodes need few, and the few that need many must not make the tables of all others as long.
-
-Parent sets in descending order of score, for drawing one and for sums with few terms.
-
-One flat array for all nodes: the sets of node v stand at ``start[v]..start[v+1]``. The log sum of a
-set and all after it within its node lets a scan stop as soon as what is left cannot matter.
+Parent sets in descending order of score serve to draw one and to add few terms. They are in one
+flat array for all nodes: the sets of node v stand at ``start[v]..start[v+1]``. The log sum of a set
+and all after it within its node lets a scan stop as soon as what is left cannot matter.
 """
 
 from collections.abc import Iterator, Sequence
@@ -70,7 +68,7 @@ class Rows:
         return self.values[self.start[1:] - 1]
 
     def copy(self) -> "Rows":
-        """Other rows with the same entries."""
+        """A copy of the rows."""
         return Rows(self.values.copy(), self.start)
 
 
@@ -82,7 +80,7 @@ class MaskLists(NamedTuple):
 
 
 def rank_dense(dense: Rows) -> MaskLists:
-    """The masks of every node with a finite score."""
+    """The masks of every node that have a finite score, best first."""
     masks = []
     for scores in dense:
         finite = np.flatnonzero(scores > -np.inf)
@@ -132,7 +130,7 @@ def starts(parts):
 
 
 def starts_from(counts):
-    """The same from the lengths of the parts."""
+    """Where each part begins, and the last one ends, from the lengths of the parts."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 

@@ -15,7 +15,7 @@ StartChain = Callable[[TableView, Settings, Codes, np.random.Generator], Chain]
 
 @dataclass(frozen=True, kw_only=True)
 class Sampler:
-    """A sampler by name: how a chain is made, its defaults, and what users are told of it.
+    """A sampler by name: how a chain is made, its defaults, and what users are told about it.
 
     ``usual_steps`` is the default number of recorded steps, and where a run that goes on until the
     chains agree is first looked at; ``goes_on`` says whether runs do that by default. The warm-up
