@@ -1,7 +1,4 @@
-"""Parent sets of a complete table with their probabilities, by mask.
-
-The exact posterior over DAGs: two sums of 3^n terms, every answer from their tables.
-"""
+"""The exact posterior over DAGs: two sums of 3^n terms, and every answer from their tables."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -37,7 +34,7 @@ class StoredDraws:
         return len(self.dags)
 
     def draw(self, n_draws: int, seed: int) -> tuple[Booleans, Floats]:
-        """The first of the stored draws."""
+        """The first ``n_draws`` of the stored draws."""
         if n_draws > len(self.dags):
             raise OptionError(
                 f"the file holds {len(self.dags)} draws, not {n_draws}: ask for fewer, or learn "
@@ -47,7 +44,7 @@ class StoredDraws:
 
 
 class DenseParentSets:
-    """What is asked of a solution whose ``log_parent_sets`` [child, mask] are over ``candidates``.
+    """Answers of a solution whose ``log_parent_sets`` [child, mask] are over ``candidates``.
 
     It is about one part, all variables together.
     """
@@ -96,7 +93,7 @@ TOLERANCE = 1e-6
 """Largest accepted disagreement of quantities that theory says are equal."""
 
 NEGLIGIBLE_PROBABILITY = 1e-35
-"""What even all sets of nodes together could not make visible."""
+"""A probability so small that even all sets of nodes together could not make it visible."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +129,7 @@ class ExactSolution(DenseParentSets):
 
     @property
     def n_stored(self) -> None:
-        """As many draws as one likes can be made."""
+        """None, as any number of draws can be made."""
 
     def sample(
         self,

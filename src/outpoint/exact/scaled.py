@@ -6,11 +6,10 @@ range is. So every weight is a double of moderate size times a power of two, who
 whole number kept in a double of its own: sums of exponents are exact, cannot overflow, and are
 turned into the power itself without leaving the vector registers.
 
-Sums of a node's scores over parent sets, and sums over sets of non-descendants: scaled zetas.
-
-``w_v(U)`` is the sum of exp(score) over the parent sets of v within U. It grows with U, and so does
-its exponent: adding the sum of a smaller set to that of a larger one only ever scales down, and
-what then becomes 0 could not have mattered.
+Sums of a node's scores over parent sets, and sums over sets of non-descendants, are zeta transforms
+of such numbers. ``w_v(U)`` is the sum of exp(score) over the parent sets of v within U. It grows
+with U, and so does its exponent: adding the sum of a smaller set to that of a larger one only ever
+scales down, and what then becomes 0 could not have mattered.
 """
 
 from collections.abc import Callable

@@ -1,29 +1,25 @@
 """The two recursions over pairs of sets, whose last terms are both the evidence.
 
-What the two recursions over pairs of sets have in common: how the pairs are laid out.
-
 Both sum over all sets B and all sets S of nodes outside B, 3^n pairs, and this is where the time of
 the exact engine goes. The nodes are divided into *inner* ones (the low bits of a set's number) and
 *outer* ones. While the outer part of B is held fixed, that of B + S runs through its supersets:
 these are numbered without gaps and become the columns of a table whose rows are the inner parts.
-The terms of one inner part then stand in a row, contiguous in memory, and every inner loop is
-plain arithmetic on a few rows.
+The terms of one inner part then stand in a row, contiguous in memory, and every inner loop is plain
+arithmetic on a few rows.
 
 All terms are scaled by the best order of a set (:class:`Scales`). The more nodes S has, the smaller
 is a term relative to that order: a row whose first term has vanished has vanished altogether.
 
-h(U), the weight of all DAGs on the nodes U alone, by inclusion and exclusion of their sinks.
-
-``h(B + S) += (-1)^(|S|+1) h(B) prod_{i in S} w_i(B)``, B from small to large. The
+The first finds h(U), the weight of all DAGs on the nodes U alone, by inclusion and exclusion of
+their sinks: ``h(B + S) += (-1)^(|S|+1) h(B) prod_{i in S} w_i(B)``, B from small to large. The
 last, h(V), is the evidence. Formulas: docs/math.md#the-exact-posterior.
 
-g(U), the weight of the nodes U when all others are available to them as parents.
-
+The second finds g(U), the weight of the nodes U when all others are available to them as parents.
 By the nodes P = V - U that are placed, and with the layer R placed next:
-``g(V - P) = sum_R (-1)^(|R|+1) g(V - P - R) prod_{i in R} w_i(P)``, P from large
-to small. The last, P = {}, is the evidence again. The terms with v in R, all others being included
-or not as they like, sum to ``w_v(P) gamma_v(P)``, where gamma_v(P) is the weight of all nodes
-outside P and v given that they descend from v. Formulas: docs/math.md#the-exact-posterior.
+``g(V - P) = sum_R (-1)^(|R|+1) g(V - P - R) prod_{i in R} w_i(P)``, P from large to small. The
+last, P = {}, is the evidence again. The terms with v in R, all others being included or not, sum to
+``w_v(P) gamma_v(P)``, where gamma_v(P) is the weight of all nodes outside P and v given that they
+descend from v. Formulas: docs/math.md#the-exact-posterior.
 """
 
 from typing import NamedTuple

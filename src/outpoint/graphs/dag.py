@@ -126,7 +126,7 @@ class Dag:
 
     @classmethod
     def from_networkx(cls, graph: Any) -> Dag:
-        """From a networkx DiGraph; nodes that are no strings are named by their text."""
+        """From a networkx DiGraph; nodes that are not strings are named by their text."""
         if not hasattr(type(graph), "is_directed"):
             raise GraphError(f"expected a networkx DiGraph, not {in_brief(graph)}")
         if not graph.is_directed():

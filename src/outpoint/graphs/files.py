@@ -68,7 +68,7 @@ def read_dag(path: str | Path, names: Iterable[str] | None = None) -> Dag:
 
 @takes(dag=DAG, path=PATH)
 def write_dag(dag: Dag, path: str | Path) -> None:
-    """Write a DAG in the format that the name of the file asks for; CSV is an adjacency matrix."""
+    """Write a DAG in the format that the file's name indicates; CSV is an adjacency matrix."""
     place = Path(path)
     write_text(place, format_dag(dag, place), GraphError)
 
@@ -139,13 +139,13 @@ def _format_matrix(names: Sequence[str], rows: list[list[int]] | list[list[float
 
 
 def check_suffix(path: str | Path) -> None:
-    """Refuse a file whose name tells no format of a graph."""
+    """Refuse a file whose name does not say which format of a graph it holds."""
     if Path(path).suffix.lower() not in SUFFIXES:
         raise GraphError(f"{path} has no suffix of a known graph format: use {FORMATS}.")
 
 
 def _read_text(place: Path) -> str:
-    """The text of the file, which must have a suffix that tells its format."""
+    """The text of the file, which must have the suffix of a known format."""
     text = read_text(place, GraphError)
     check_suffix(place)
     if not text.strip():
@@ -224,7 +224,7 @@ def _labelled_matrix(
 
 
 def _matrix(rows: list[list[str]], n: int) -> np.ndarray | None:
-    """The adjacency matrix that the rows hold, if they hold one."""
+    """The adjacency matrix in the rows, or None if they are not one."""
     if len(rows) != n or any(len(row) != n for row in rows):
         return None
     cells = [[cell.strip() for cell in row] for row in rows]

@@ -32,7 +32,7 @@ from outpoint.graphs.validation import Targets
 from outpoint.graphs.values import TARGETS
 
 IsAdmissible = Callable[[int, Sequence[int]], bool]
-"""Whether a node, by its number, may have these parents."""
+"""A function that says whether a node, given by its number, may have these parents."""
 
 
 @takes(targets=TARGETS, admits=FUNCTION)
@@ -173,8 +173,8 @@ def _count_orders(clique: int, separators: Sequence[int]) -> int:
 def _search(neighbours: Sequence[int], nodes: int) -> tuple[list[int], list[int]]:
     """Maximum cardinality search: the order of the nodes, and the maximal cliques met on the way.
 
-    The next node is one with most neighbours among those before it. In a chordal graph they form
-    a clique with it, and one that does not grow is maximal (Blair & Peyton 1993).
+    The next node is one with the most neighbours among those before it. In a chordal graph they
+    form a clique with it, and one that does not grow is maximal (Blair & Peyton 1993).
     """
     order: list[int] = []
     cliques: list[int] = []

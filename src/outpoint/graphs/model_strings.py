@@ -17,7 +17,7 @@ _MARKS = re.compile(r"[\[\]|:\x00-\x1f\x7f\u0085\u2028\u2029]")
 
 
 def write_model_string(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> str:
-    """The nodes in the order of the names; bnlearn does not ask for parents first."""
+    """The text, with nodes in the order of the names; bnlearn does not need parents first."""
     for name in names:
         if not name or _MARKS.search(name):
             raise GraphError(

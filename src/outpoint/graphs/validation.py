@@ -1,12 +1,11 @@
 """What every graph value checks about its names and its adjacency matrix when it is made.
 
-What interventions tell beyond observations: the pairs of nodes whose edge gets a direction.
-
-Setting the nodes of a target set from outside cuts all edges into them. Two DAGs stay equally good
-for observations and experiments if they are Markov equivalent and remain so after every cut
-(Hauser & Bühlmann, JMLR 2012, theorem 10): the same edges are cut in both, which makes a difference
-exactly where a target set holds one end of an edge and not the other. Such an edge has the same
-direction in the whole class.
+Interventions show more than observations: the direction of an edge between certain pairs of nodes.
+Setting the nodes of a target set from outside cuts all edges into them. Two DAGs stay
+equally good for observations and experiments if they are Markov equivalent and remain so after
+every cut (Hauser & Bühlmann, JMLR 2012, theorem 10): the same edges are cut in both, which makes a
+difference exactly where a target set holds one end of an edge and not the other. Such an edge has
+the same direction in the whole class.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Graphs as arguments: what is one, and the words for it."""
+"""Graphs as arguments: how they are recognized, and the words for them."""
 
 from typing import Any
 
