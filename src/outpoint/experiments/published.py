@@ -1,6 +1,6 @@
 """What the paper's own runs found: 100 seeds of its three best unbiased samplers on four data sets.
 
-The best log score that a seed has kept is told relative to the best DAG there is. The scores of all
+The best log score that a seed has kept is given relative to the best of all DAGs. The scores of all
 100 seeds are compared with ours where ``OUTPOINT_PAPER_DATA`` names a directory that has them.
 """
 
@@ -62,7 +62,7 @@ def published_for(problem: Problem, method: str) -> Found | None:
 
 
 def published_scores(problem: Problem, method: str, best_log_score: float) -> Floats | None:
-    """The best score of each of the paper's seeds, relative to the best DAG, if they are here.
+    """The best score of each of the paper's seeds, relative to the best DAG; None if not here.
 
     In the file they are relative to the DAG that generated the data, where there is one.
     """

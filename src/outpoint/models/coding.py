@@ -1,4 +1,4 @@
-"""Between the columns of the data and those of the model.
+"""How columns of the data become columns of the model, and back.
 
 Data hold values of continuous variables in their units and level codes of categorical ones. A model
 takes continuous columns centred and scaled, if its score does. Level codes it takes as they are, or
@@ -39,7 +39,7 @@ class Coding:
 
     @classmethod
     def from_data(cls, data: Dataset, *, standardize: bool, contrasted: bool) -> Coding:
-        """The coding that a score gives to a table, by the values that were observed."""
+        """The coding that a score gives to a table, from the values that were observed."""
         is_continuous = np.array([one is None for one in data.levels])
         scaled = is_continuous & standardize
         observed = [data.values[~gone, v] for v, gone in enumerate(data.missing.T)]
@@ -62,14 +62,14 @@ class Coding:
         spreads: Floats,
         codes: tuple[Floats | None, ...],
     ) -> Coding:
-        """A coding from everything but the owners of columns."""
+        """A coding made from everything but the owners of columns, which follow."""
         sizes = [1 if own is None else own.shape[1] for own in codes]
         owner = np.repeat(np.arange(len(names)), sizes)
         return cls(names, levels, shifts, scales, spreads, codes, owner)
 
     @property
     def is_continuous(self) -> Booleans:
-        """Which variables are continuous."""
+        """Whether each variable is continuous."""
         return np.array([one is None for one in self.levels])
 
     @property
@@ -82,7 +82,7 @@ class Coding:
         return np.flatnonzero(self.owner == variable).tolist()
 
     def shares(self, variable: int, columns: Floats | None = None) -> Floats:
-        """Shares (row, level) of levels whose mean columns these are; or those observed (level,).
+        """Shares (row, level) of levels with these mean columns; the observed (level,) without.
 
         The columns of a level are an affine function of the shares of levels, and 0 on average.
         """
@@ -96,7 +96,7 @@ class Coding:
         return out[0] if columns is None else out
 
     def encode(self, values: Floats) -> Floats:
-        """Columns of values; NaN where a value is, and for levels that have no code."""
+        """The columns of values; NaN where a value is NaN, and for levels that have no code."""
         parts = []
         for v, own in enumerate(self.codes):
             if own is None:
@@ -109,12 +109,12 @@ class Coding:
         return np.hstack(parts)
 
     def decode(self, columns: Floats, variable: int) -> Floats:
-        """Values of a variable that has one column."""
+        """The values of a variable that has one column."""
         place = int(np.searchsorted(self.owner, variable))
         return np.asarray(columns[:, place] * self.scales[variable] + self.shifts[variable])
 
     def log_units(self, known: Booleans) -> Floats:
-        """What log densities (row,) of columns gain in the units of the data, for known cells."""
+        """What to add to log densities (row,) of known cells for them to be in the data's units."""
         logs = np.where(self.is_continuous, np.log(self.scales), 0.0)
         return np.asarray(-(known * logs).sum(axis=1))
 

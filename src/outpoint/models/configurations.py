@@ -1,4 +1,4 @@
-"""Numbers for the joint states of some categorical variables, and which of them were observed."""
+"""The joint states of some categorical variables: their numbers, and which were observed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from outpoint.arrays import Floats, Integers
 from outpoint.errors import TooLargeError
 
 MOST_NUMBERED = 2**62
-"""Configurations that have numbers."""
+"""Most configurations that can be numbered."""
 
 FEW = 4096
-"""Configurations of which a list of all is kept."""
+"""Most configurations of which a complete list is kept."""
 
 MOST_LISTED = 2**22
-"""Configurations whose parameters can be drawn all together."""
+"""Most configurations whose parameters can all be drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Configurations:
 
     @property
     def n_all(self) -> int:
-        """How many states there can be."""
+        """The number of possible states."""
         return prod(self.sizes)
 
     def number(self, columns: Floats) -> NDArray[np.int64]:
@@ -45,13 +45,13 @@ class Configurations:
 
     @cached_property
     def _places(self) -> Integers:
-        """The places of all states, where these are few."""
+        """The places of all states; asked for only where these are few."""
         places = np.full(self.n_all, len(self.observed), dtype=np.intp)
         places[self.observed] = np.arange(len(self.observed))
         return places
 
     def places(self, numbers: NDArray[np.int64]) -> Integers:
-        """Where states stand among the observed; those never observed share the place behind."""
+        """The places of states among those observed; states never observed share the one after."""
         if self.n_all <= FEW:
             return np.asarray(self._places[numbers])
         found = np.searchsorted(self.observed, numbers)

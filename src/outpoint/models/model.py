@@ -1,4 +1,4 @@
-"""What data say about the parameters of any DAG, by the model whose marginal likelihood a score is.
+"""What data say about the parameters of any DAG, by the model that the score is derived from.
 
 Parameters of different families are independent, before the data and after, so that everything is a
 product over families: posteriors (:mod:`outpoint.models.regression` and ``tables``), predictive
@@ -39,7 +39,7 @@ NEEDS_MODEL = (
 )
 
 MOST_PASTS = 200
-"""Rows of earlier values that are kept of a time series."""
+"""Rows of earlier values that are kept from a time series."""
 
 Family = tuple[Regression | Table, ...]
 """The posterior of a variable's parameters: one part for each column that it owns."""
@@ -114,7 +114,7 @@ class NetworkModel:
         return self._families[key]
 
     def families(self, dag: Graph) -> list[Family]:
-        """The posteriors of all variables' parameters; nothing for given ones."""
+        """The posteriors of all variables' parameters; empty for given variables."""
         adjacency = self.adjacency(dag)
         return [
             () if self.given[v] else self.family(v, tuple(np.flatnonzero(adjacency[:, v]).tolist()))
@@ -134,7 +134,7 @@ class NetworkModel:
 
     @cached_property
     def level_corrections(self) -> dict[int, Floats]:
-        """For variables coded as columns, what log densities at the codes of levels lack (level,).
+        """By variable coded as columns, what to add to log densities at codes of levels (level,).
 
         The normal density at the code of a rare level is far smaller than its share. With the
         share over the density of the variable alone as a factor, a level has its observed share
@@ -167,7 +167,7 @@ class NetworkModel:
         return total
 
     def family_statistics(self, child: int, parents: tuple[int, ...]) -> FamilyNumbers:
-        """What the posterior of a family is made of, in every observed state of parents."""
+        """The statistics behind the posterior of a family, in every observed state of parents."""
         if self._is_table(child):
             return FamilyNumbers(*self.statistics.counts(child, self._states(parents)))
         inner, states = self._split(parents)
@@ -220,7 +220,7 @@ class NetworkModel:
         return Table(child, states, counts, self.prior.sample_size / n_cells)
 
     def _states(self, parents: tuple[int, ...]) -> Configurations:
-        """The states of categorical parents, none of them observed so far."""
+        """The states of categorical parents, without any observed ones so far."""
         levels = [self.coding.levels[parent] for parent in parents]
         if any(one is None for one in levels):
             raise OptionError(NO_SUCH_EDGE)

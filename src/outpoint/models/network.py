@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Setting = Mapping[str, Any]
-"""Variables that are set, with a number or a level, or one of them for each row."""
+"""Variables that are set: to a number or a level, or to one for each row."""
 
 DrawnFamily = tuple[DrawnRegression | DrawnTable, ...]
 

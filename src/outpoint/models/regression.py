@@ -46,12 +46,12 @@ class Moments(NamedTuple):
     scatter: Floats
 
     def of(self, columns: list[int]) -> Moments:
-        """Those of some of the columns."""
+        """The moments of some of the columns."""
         chosen = self.scatter[:, columns][:, :, columns]
         return Moments(self.n_rows, self.means[:, columns], chosen)
 
     def with_nothing(self) -> Moments:
-        """The same with a further state that was never observed."""
+        """The moments with a further state that was never observed."""
         n_columns = self.means.shape[1]
         return Moments(
             np.append(self.n_rows, 0.0),

@@ -81,8 +81,8 @@ class RowStatistics(Statistics):
 class ColumnMoments(Statistics):
     """Moments of all columns at once, where all of them are Gaussian.
 
-    There is one entry for each group of variables that were set in the same rows; ``group`` has the
-    number of each variable's.
+    There is one entry for each group of variables that were set in the same rows; ``group`` holds
+    the number of each variable's group.
     """
 
     every: Moments
@@ -102,13 +102,13 @@ class ColumnMoments(Statistics):
         return cls(every, group.astype(np.int64))
 
     def counts(self, child: int, states: Configurations) -> tuple[States, Floats]:
-        """Nothing: there are no tables."""
+        """Not available: there are no tables."""
         raise NotImplementedError
 
     def moments(
         self, child: int, columns: tuple[int, ...], states: Configurations
     ) -> tuple[States, Moments]:
-        """The one state that there is, and the moments of columns."""
+        """The only state, and the moments of columns in it."""
         chosen = Moments(*(part[[self.group[child]]] for part in self.every))
         return np.zeros(1, dtype=np.int64), chosen.of(list(columns))
 
@@ -116,8 +116,8 @@ class ColumnMoments(Statistics):
 class Family(NamedTuple):
     """The statistics of one family: ``numbers`` (state, ...) in observed ``states``.
 
-    Of a table these are the counts of levels, of a regression the number of rows, the means of the
-    continuous parents and the child, and their sums of squares.
+    For a table these are the counts of levels, for a regression the number of rows, the means of
+    the continuous parents and the child, and their sums of squares.
     """
 
     states: States
@@ -126,7 +126,7 @@ class Family(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FamilyStatistics(Statistics):
-    """Statistics of the families that a file has, by child and parents."""
+    """Statistics of the families in a file, by child and parents."""
 
     coding: Coding
     families: Mapping[tuple[int, tuple[int, ...]], Family]
@@ -159,7 +159,7 @@ class FamilyStatistics(Statistics):
 
 
 def stack_moments(parts: list[Floats], n_columns: int) -> Moments:
-    """The moments of several tables of the same columns; those of no rows are 0."""
+    """The moments of several tables of the same columns; they are 0 for tables without rows."""
     n_rows = np.array([float(len(part)) for part in parts])
     means, scatter = np.zeros((len(parts), n_columns)), np.zeros((len(parts), n_columns, n_columns))
     for i, part in enumerate(parts):

@@ -56,7 +56,7 @@ class Table:
 
     @property
     def n_levels(self) -> int:
-        """Levels of the column."""
+        """The number of levels of the column."""
         return self.counts.shape[1]
 
     @cached_property
@@ -92,20 +92,20 @@ class Table:
         return DrawnTable(self.child, self.states, draw_dirichlet(weights, rng))
 
     def average(self) -> DrawnTable:
-        """Their means in all states, which predict any single row."""
+        """The means of the probabilities in all states, which predict any single row."""
         shares = self.shares[self.states.places(self.states.every())]
         return DrawnTable(self.child, self.states, shares)
 
 
 def draw_levels(probabilities: Floats, rng: np.random.Generator) -> Integers:
-    """One level for every row of probabilities (row, level)."""
+    """Draw one level for every row of probabilities (row, level)."""
     cumulative = probabilities.cumsum(axis=1)
     above = rng.random(len(cumulative))[:, None] * cumulative[:, -1:] >= cumulative
     return np.minimum(above.sum(axis=1), cumulative.shape[1] - 1)
 
 
 def draw_dirichlet(weights: Floats, rng: np.random.Generator) -> Floats:
-    """One draw for every row of weights, however small: a gamma variable of shape a is one of
+    """Draw once for every row of weights, however small: a gamma variable of shape a is one of
     shape a + 1 times U^(1/a), whose logarithm never underflows.
     """
     logs = np.log(rng.standard_gamma(weights + 1.0))
