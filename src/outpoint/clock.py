@@ -1,6 +1,6 @@
 """The time that a run was given: how much of it is used, and how much is left.
 
-The time of a run is that of everything it does but for compiling, which happens once on a machine.
+Everything that a run does counts, except compiling, which happens once on a machine.
 """
 
 from math import inf
@@ -19,7 +19,7 @@ class _CompileTimer(event.Listener):  # type: ignore[misc]
 
     @property
     def seconds(self) -> float:
-        """Seconds so far, those of what is being compiled included."""
+        """Seconds so far, including those of what is being compiled now."""
         begun = self._begun[:1]
         return self._total + (perf_counter() - begun[0] if begun else 0.0)
 
@@ -28,7 +28,7 @@ class _CompileTimer(event.Listener):  # type: ignore[misc]
         self._begun.append(perf_counter())
 
     def on_end(self, event: Any) -> None:
-        """It is done."""
+        """A function has been compiled."""
         begun = self._begun.pop()
         if not self._begun:
             self._total += perf_counter() - begun
@@ -44,7 +44,7 @@ def compile_seconds() -> float:
 
 
 class Clock:
-    """Counts seconds from when it was made, without those of the compiler; ``limit`` is the end.
+    """Counts seconds from when it was made, without those of the compiler, up to a ``limit``.
 
     Without a limit there is always time left.
     """
@@ -60,7 +60,7 @@ class Clock:
 
     @property
     def is_limited(self) -> bool:
-        """Whether the time ends."""
+        """Whether there is a limit."""
         return self._limit < inf
 
     def left(self, share: float = 1.0) -> float:

@@ -1,9 +1,9 @@
 """Compiled kernels on disk, which processes share.
 
-They are where the variable ``NUMBA_CACHE_DIR`` says, beside their source, in the user's directory
-of caches, or in a private temporary directory, whichever can be written first; a cache that fails
-costs the time to compile and nothing else. Only one process compiles a kernel at a time: others
-wait for it, which is quicker, and take what it has made.
+They are where the variable ``NUMBA_CACHE_DIR`` says, beside their source, in the user's cache
+directory, or in a private temporary directory: the first of these that can be written; a cache that
+fails costs the time to compile and nothing else. Only one process compiles a kernel at a time:
+others wait for it, which is quicker, and take what it has made.
 """
 
 import os
@@ -25,12 +25,12 @@ PATIENCE = 60.0
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """Numba's cache of one kernel, without which it is only compiled again."""
+    """Numba's cache of one kernel; if it fails, the kernel is compiled again and nothing else."""
 
     _lock: int | None = None
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What was compiled before; nothing if that cannot be read.
+        """What was compiled before, or None if there is nothing or it cannot be read.
 
         If there is nothing, no other process compiles the kernel until :meth:`let_others`.
         """
@@ -80,7 +80,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             os.close(handle)
 
     def _keep_others(self) -> bool:
-        """Lock the kernel, if files can be locked here; tells whether it was locked before."""
+        """Lock the kernel, if that works here; return whether another process had locked it."""
         try:
             self._impl.locator.ensure_cache_path()
             handle = os.open(self.lock, os.O_RDWR | os.O_CREAT, 0o600)
@@ -90,7 +90,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         return not _can_lock(handle) and self._wait(handle)
 
     def _wait(self, handle: int) -> bool:
-        """Wait for the lock; for a run this time is one of compiling."""
+        """Wait for the lock, which counts as compiling for the clock of a run; return True."""
         ending = monotonic() + PATIENCE
         with trigger_event("numba:compile", data={"dispatcher": self}):
             while not _can_lock(handle) and monotonic() < ending:
@@ -107,7 +107,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
 
 def _can_lock(handle: int) -> bool:
-    """Lock a file, unless another process has locked it; where none can be, nobody has."""
+    """Lock a file; False if another process has locked it, True where files cannot be locked."""
     if os.name != "posix":
         return True
     import fcntl
@@ -122,7 +122,7 @@ def _can_lock(handle: int) -> bool:
 
 
 def make_cache(function: Callable[..., Any]) -> KernelCache:
-    """A cache for a kernel; a RuntimeError if there is no place for one."""
+    """A cache for a kernel; raises a RuntimeError if there is no place for one."""
     try:
         return KernelCache(function)
     except RuntimeError:  # nowhere that Numba knows can be written
@@ -135,7 +135,7 @@ def make_cache(function: Callable[..., Any]) -> KernelCache:
 
 @cache
 def _private_directory() -> str | None:
-    """A temporary directory that is this user's alone, as kernels are run without a question."""
+    """A temporary directory that is this user's alone, since kernels in it are run unchecked."""
     try:
         own = os.getuid()
         place = Path(tempfile.gettempdir()) / f"outpoint-kernels-{own}"

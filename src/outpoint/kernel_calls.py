@@ -2,7 +2,7 @@
 
 A kernel that another one calls by its name is compiled into it, with all that it calls itself, and
 once more into whatever calls that one. Called by its address it is compiled once, by itself, and
-only where a run needs it. The one who calls must know the types of the arguments; tuples of arrays
+only where a run needs it. The caller must know the types of the arguments; tuples of arrays
 are lent (:mod:`outpoint.borrowing`), so all of them look alike.
 """
 
@@ -20,7 +20,7 @@ RESULT = types.UniTuple(types.int64, 2)
 
 
 def address_of(kernel: Any, *arguments: Any) -> Any:
-    """Where the kernel for arguments of these types is; without compilation the kernel itself."""
+    """The address of the kernel for arguments of these types; without Numba the kernel itself."""
     if numba.config.DISABLE_JIT:
         return kernel
     kinds = tuple(numba.typeof(lend(argument)) for argument in arguments)
@@ -33,7 +33,7 @@ def address_of(kernel: Any, *arguments: Any) -> Any:
 
 
 def loan_address(loan: Any) -> Any:
-    """Where the words of a tuple are that was lent; without compilation the tuple itself."""
+    """The address of the words of a tuple that was lent; without Numba the tuple itself."""
     return loan if numba.config.DISABLE_JIT else loan.address
 
 
@@ -71,4 +71,4 @@ call_at: Callable[..., Any] = (
 lent_at: Callable[..., Any] = (
     (lambda lent: lent) if numba.config.DISABLE_JIT else cast(Any, intrinsic(_words_at))
 )
-"""A lent tuple by its address: something to hand on, without a look into it."""
+"""The lent tuple at an address, to be handed on without looking into it."""

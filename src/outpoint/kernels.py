@@ -58,7 +58,7 @@ class Kernel(General):
                     gc.enable()
 
     def compile_ahead(self, kinds: Any) -> None:
-        """Compile for the cache, unless it is there or another process is at it."""
+        """Compile for the cache, unless it is there already or another process is compiling it."""
         if not self.is_cached(kinds) and not self._cache.is_held:
             self.compile(kinds)
 
@@ -89,7 +89,7 @@ class OnlyInKernels(General):
 
 
 class InPythonToo(General):
-    """A compiled function of which Python calls what was compiled."""
+    """A compiled function; from Python, the function itself is called without Numba."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.py_func(*args, **kwargs)
@@ -99,7 +99,7 @@ class Draft(JITCodeLibrary):  # type: ignore[misc]
     """Code that is only compiled into that of kernels, and optimised there."""
 
     def _optimize_final_module(self) -> None:
-        """Only what makes it small: it may stand in many places."""
+        """Only make it small, since it may end up in many places."""
         passes, builder = self._codegen._module_pass_manager(
             loop_vectorize=False,
             slp_vectorize=False,
@@ -113,16 +113,16 @@ class Draft(JITCodeLibrary):  # type: ignore[misc]
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """It cannot be called by itself."""
+        """No address: it cannot be called by itself."""
         return 0
 
     @property
     def codegen(self) -> Any:
-        """Where it would be made executable: nowhere."""
+        """What would make it executable; the draft stands in for it and does nothing."""
         return self
 
     def set_env(self, name: str, environment: Any) -> None:
-        """Nothing is executed, in no environment."""
+        """Do nothing, since a draft is never executed."""
 
 
 class DraftCompiler(Compiler):  # type: ignore[misc]
@@ -135,8 +135,8 @@ class DraftCompiler(Compiler):  # type: ignore[misc]
 def inlined(function: F) -> F:
     """Compile a small helper into every kernel that calls it; Python cannot call it.
 
-    Passing a tuple of arrays costs more than what such helpers do with it, and taking one apart for
-    a call from Python is long to compile.
+    Passing a tuple of arrays costs more than what such helpers do with it, and the code that takes
+    one apart for a call from Python takes long to compile.
     """
     return cast(F, _drafted(function, OnlyInKernels))
 
