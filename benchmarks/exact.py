@@ -24,8 +24,8 @@ from outpoint.tables import ScoreTable, build_table
 STAGES = {  # functions of the engine, operations per term
     "sum_scores": 0,
     "scale_by_best_orders": 0,
-    "sum_downward": 7,
-    "sum_upward": 8,
+    "sum_dags_on_sets": 7,
+    "sum_dags_after_sets": 8,
     "_ancestors": 0,
     "_parent_sets": 0,
     "find_best": 0,

@@ -449,12 +449,12 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "method": (
         {"method": "magic"},
         op.OptionError,
-        "method is one of auto, exact, mcmc, partition, partition+rev, order, structure, "
+        "method must be one of auto, exact, mcmc, partition, partition+rev, order, structure, "
         "structure+rev, not 'magic'.",
     ),
     "score": ({"score": "aic"}, op.OptionError, "unknown score 'aic'"),
-    "score object": ({"score": 5}, op.OptionError, "score is a name, BGe()"),
-    "no score": ({"score": None}, op.OptionError, "score is a name, BGe()"),
+    "score object": ({"score": 5}, op.OptionError, "score must be a name, BGe()"),
+    "no score": ({"score": None}, op.OptionError, "score must be a name, BGe()"),
     "bdeu of numbers": ({"score": "bdeu"}, op.DataError, "BDeu needs categorical"),
     "structure prior": ({"structure_prior": "x"}, op.OptionError, "fair, uniform"),
     "edge prior": ({"edge_prior": 1.0}, op.OptionError, "between 0 and 1"),

@@ -126,7 +126,7 @@ def test_options_of_python_alone_have_no_flag(run: Run) -> None:  # noqa: F811
     """The command line says by the score which kind is preferred."""
     with (
         pytest.raises(
-            op.OptionError, match=r"^prefer is one of continuous, categorical, not 'both'"
+            op.OptionError, match=r"^prefer must be one of continuous, categorical, not 'both'"
         ),
         command_line(),
     ):

@@ -191,17 +191,17 @@ def changed(**lists: Any) -> dict[str, Any]:
 WRONG: dict[str, tuple[Any, str]] = {
     "number": (3, "gives for every variable a list of other variables"),
     "list": ([["b"], ["a"]], "gives for every variable a list"),
-    "nothing": ({}, "gives for every variable a list"),
-    "missing": ({child: ["a"] for child in "bcdef"}, "gives for every variable a list"),
-    "unknown": (changed(a=["b", "z"]), "gives for every variable a list"),
-    "numbers": (changed(a=[1, 2]), "gives for every variable a list"),
+    "nothing": ({}, "must give for every variable a list"),
+    "missing": ({child: ["a"] for child in "bcdef"}, "must give for every variable a list"),
+    "unknown": (changed(a=["b", "z"]), "must give for every variable a list"),
+    "numbers": (changed(a=[1, 2]), "must give for every variable a list"),
     "no list": (changed(a=None), "gives for every variable a list"),
-    "lists of lists": (changed(a=[["b"], ["c"]]), "gives for every variable a list"),
+    "lists of lists": (changed(a=[["b"], ["c"]]), "must give for every variable a list"),
     "itself": (changed(a=["a", "b"]), "cannot be a candidate parent of itself"),
-    "more": (changed(a=["b", "c", "d"]), "gives the same number of variables for all"),
-    "fewer": (changed(a=["b"]), "gives the same number of variables for all"),
-    "repeated": (changed(a=["b", "b"]), "gives the same number of variables for all"),
-    "empty": ({child: [] for child in "abcdef"}, "gives the same number of variables for all"),
+    "more": (changed(a=["b", "c", "d"]), "must give the same number of variables for all"),
+    "fewer": (changed(a=["b"]), "must give the same number of variables for all"),
+    "repeated": (changed(a=["b", "b"]), "must give the same number of variables for all"),
+    "empty": ({child: [] for child in "abcdef"}, "must give the same number of variables for all"),
 }
 
 

@@ -105,18 +105,22 @@ def test_a_record_holds_what_was_changed_as_json() -> None:
 def test_one_wording() -> None:
     """The option as its reader writes it, what it takes, and what it got."""
     for name, value, message in (
-        ("chains", 0, "chains is a whole number from 1 to 1,000, not 0."),
-        ("pilots", "2", "pilots is a number from 0.125 to 5, not '2'."),
-        ("engine", "spark", "engine is one of threads, dask, not 'spark'."),
-        ("resume", "yes", "resume is True or False, not 'yes'."),
-        ("n_candidates", -1, "n_candidates is a whole number from 0 to 1,000,000,000,000, not -1."),
+        ("chains", 0, "chains must be a whole number from 1 to 1,000, not 0."),
+        ("pilots", "2", "pilots must be a number from 0.125 to 5, not '2'."),
+        ("engine", "spark", "engine must be one of threads, dask, not 'spark'."),
+        ("resume", "yes", "resume must be True or False, not 'yes'."),
+        (
+            "n_candidates",
+            -1,
+            "n_candidates must be a whole number from 0 to 1,000,000,000,000, not -1.",
+        ),
     ):
         with pytest.raises(OptionError) as caught:
             Options.read(LEARN, {name: value})
         assert str(caught.value) == message
-    with command_line(), pytest.raises(OptionError, match=r"^--candidates is a whole number"):
+    with command_line(), pytest.raises(OptionError, match=r"^--candidates must be a whole number"):
         Options.read(LEARN, {"n_candidates": -1})
-    with pytest.raises(OptionError, match=r"^local_score is a name"):
+    with pytest.raises(OptionError, match=r"^local_score must be a name"):
         Options.read(FIT, {"score": 5})
 
 

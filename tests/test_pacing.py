@@ -72,7 +72,7 @@ def test_pilots_end_with_their_share(watch: Watch) -> None:
 
 @pytest.mark.parametrize("effort", [0.0, 1.5, "all", True, float("nan")])
 def test_efforts_that_are_none(effort: object) -> None:
-    with pytest.raises(op.OptionError, match="search_effort is a number from"):
+    with pytest.raises(op.OptionError, match="search_effort must be a number from"):
         Options.read(LEARN, {"search_effort": effort})
 
 

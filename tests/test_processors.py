@@ -101,7 +101,7 @@ def test_threads_use_no_further_ones() -> None:
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])
 def test_refused(threads: object) -> None:
     for ask in (op.learn, op.find_map):
-        with pytest.raises(op.OptionError, match="threads is a whole number from 1"):
+        with pytest.raises(op.OptionError, match="threads must be a whole number from 1"):
             ask("asia", threads=threads)  # type: ignore[operator]
 
 

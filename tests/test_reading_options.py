@@ -108,7 +108,7 @@ def test_a_run_is_continued(tmp_path: Path) -> None:
 
 def test_a_data_set_follows_the_rules_of_load_dataset() -> None:
     assert op.learn(READ, drop=["z"]).names == ("x", "y", "group")
-    with pytest.raises(op.OptionError, match="separator tell how cells are read"):
+    with pytest.raises(op.OptionError, match="separator say how cells are read"):
         op.learn(READ, separator=";")
     with pytest.raises(op.OptionError, match="drop names 'q'"):
         op.find_map(READ, drop=["q"])

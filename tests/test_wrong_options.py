@@ -82,7 +82,7 @@ def test_the_check_alone(function: str, record_property: Callable[[str, object],
             n_given += 1
             if said:
                 n_refused += 1
-                assert said.startswith(f"{one.name} is {one.kind.words}, not "), label
+                assert said.startswith(f"{one.name} must be {one.kind.words}, not "), label
                 assert said.endswith(".")
                 assert "\n" not in said
                 assert len(said) < 300
@@ -124,7 +124,7 @@ def test_nothing_is_done_before_the_check(
         for label, make in HOSTILE.items():
             if refusal(function, one.name, make()):
                 said = answer(function, one.name, make())
-                assert said.startswith(f"{one.name} is {one.kind.words}, not "), label
+                assert said.startswith(f"{one.name} must be {one.kind.words}, not "), label
                 n_refused += 1
     record_property("attacks", n_refused)
     assert list(tmp_path.iterdir()) == []

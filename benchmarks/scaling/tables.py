@@ -11,7 +11,7 @@ SECONDS = ("table_seconds", "candidates_seconds")
 STEP = "microseconds_per_step"
 PEAK = "peak_megabytes"
 OPERATIONS = 15
-"""What the exact sums do for each of 3^n pairs of sets: 7 operations downward, 8 upward."""
+"""What the exact sums do for each of 3^n pairs of sets: 7 operations in one, 8 in the other."""
 
 FEW, MANY = 50, 500
 """Rows of data for the exact sums: with few, hardly a term vanishes."""

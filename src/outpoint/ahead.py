@@ -1,11 +1,11 @@
-"""Kernels that are compiled ahead of need, by other processes than the one that needs them.
+"""Kernels compiled ahead of need, by processes other than the one that needs them.
 
 On a machine where nothing is compiled yet, a run would wait for one kernel after the other. Which
-ones it calls, in which order and with arguments of which types, stands in ``ahead.json``, by kinds
-of runs; ``python -m tests.kernel_list`` writes it down and a test compares. Helpers, processes of
-their own, compile those that are not in the cache from the last one on, while the run begins with
-the first. Whoever comes to a kernel that somebody else compiles waits (the run) or goes on to the
-next (a helper). Helpers say nothing, and end with the run, however it ends.
+ones it calls, in which order and with arguments of which types, is listed in ``ahead.json`` by kind
+of run; ``python -m tests.kernel_list`` writes it down and a test compares. Helpers, which are
+processes of their own, compile those that are not in the cache, beginning with the last, while the
+run begins with the first. At a kernel that another process is compiling, the run waits and a helper
+goes on to the next. Helpers say nothing, and end with the run, however it ends.
 """
 
 import json
@@ -32,7 +32,7 @@ LIST = Path(__file__).with_name("ahead.json")
 
 
 def kind_of_run(method: str, score: str, n_nodes: int) -> str:
-    """Under what name kernels of such runs are listed, if they are."""
+    """The name under which the kernels of such runs are listed, if they are."""
     size = "" if method == "exact" else ", narrowed" if n_nodes > 20 else ""
     return f"{method}, {score}{size}"
 
@@ -66,7 +66,7 @@ def is_needed(run: str) -> bool:
 
 
 def listed(run: str) -> list[tuple[Kernel, tuple[Any, ...]]]:
-    """The kernels that a run of this kind calls, in this order, with the types of arguments."""
+    """The kernels that a run of this kind calls, in order, each with the types of its arguments."""
     content = _read()
     found = []
     for number in content["runs"].get(run, []):
@@ -87,7 +87,7 @@ def _find(name: str) -> Any:
 
 @cache
 def _parse(text: str) -> Any:
-    """A type: of a number, an array (its items, dimensions and order), or a tuple that is lent."""
+    """The type of a number, an array (its items, dimensions and order) or a tuple that is lent."""
     words = text.split()
     if words[0] in _read()["tuples"]:
         return Borrowed(_parse_tuple(words[0]))
@@ -105,7 +105,7 @@ def _parse_tuple(name: str) -> Any:
 
 
 def main(run: str) -> None:
-    """Compile, from the last kernel on, until all is done or the one who asked is gone."""
+    """Compile, beginning with the last kernel, until all are done or the parent process is gone."""
     Thread(target=_end_with_parent, daemon=True).start()
     for kernel, kinds in reversed(listed(run)):
         kernel.compile_ahead(kinds)

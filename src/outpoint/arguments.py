@@ -1,8 +1,8 @@
 """Arguments that are checked before anything is computed, and functions that users give.
 
-A function says by :func:`takes` of which kind its arguments are (:mod:`outpoint.kinds`); what it is
-called with has then their plain forms, and what is of another kind is refused in the one wording
-for this. Options of runs are declared in :mod:`outpoint.options`, which does the same for them.
+A function says by :func:`takes` of which kind its arguments are (:mod:`outpoint.kinds`); it is then
+called with their plain forms, and anything of another kind is refused in the one wording for this.
+Options of runs are declared in :mod:`outpoint.options`, which does the same for them.
 """
 
 import os
@@ -37,7 +37,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def takes(**kinds: Kind) -> Callable[[F], F]:
-    """Decorate a function whose arguments of these names are checked; a default of None is one."""
+    """Decorate a function to check its arguments of these names; a default of None is accepted."""
 
     def decorate(function: F) -> F:
         parameters = signature(function)
@@ -62,9 +62,9 @@ def takes(**kinds: Kind) -> Callable[[F], F]:
 
 
 def number_from(what: str, function: Callable[..., Any], *values: Any) -> float:
-    """The number that a function of the user returns; ``what`` names it if it does not.
+    """The number that a function of the user returns; errors call the function ``what``.
 
-    Exceptions of the user's own code stay as they are; that it cannot be called is refused.
+    Exceptions of the user's own code stay as they are; a function that cannot be called is refused.
     """
     try:
         found = function(*values)
@@ -76,7 +76,7 @@ def number_from(what: str, function: Callable[..., Any], *values: Any) -> float:
     try:
         return float(found)
     except Exception:
-        raise OptionError(f"{what} returns a number, not {in_brief(found)}.") from None
+        raise OptionError(f"{what} must return a number, not {in_brief(found)}.") from None
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class MapOf(Kind):
 
 @dataclass(frozen=True)
 class Made(Kind):
-    """What a function can make a plain value of."""
+    """What a function can turn into a plain value."""
 
     make: Callable[[Any], Any] = str
 
@@ -183,7 +183,7 @@ class Made(Kind):
 
 @dataclass(frozen=True)
 class Either(Kind):
-    """What is of one of several kinds."""
+    """A value of one of several kinds."""
 
     kinds: tuple[Kind, ...] = ()
 

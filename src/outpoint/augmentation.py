@@ -99,7 +99,7 @@ CHOOSING_SHARE = 0.3
 
 
 def prepare_completed(dataset: Dataset, asked: Options) -> Model:
-    """The model of a table with holes: bound to a first completed table, it knows the whole one."""
+    """The model of the table as given, with the score of a first completed table."""
     score = resolve_score(asked.score, dataset)
     cells = make_cells(dataset, score)
     first = cells.start(np.random.default_rng(0))
@@ -108,13 +108,13 @@ def prepare_completed(dataset: Dataset, asked: Options) -> Model:
 
 
 def choose_method(asked: Options, split: Split, n_nodes: int) -> str:
-    """What is done with each completed table: solved exactly where that is quick, or sampled."""
+    """The method for each completed table: solve it exactly where that is quick, or sample it."""
     if asked.method in METHODS:
         return asked.method
     is_small = split.largest <= LARGEST and n_nodes <= MOST_CANDIDATES
     if asked.method == "exact" and not is_small:
         raise OptionError(
-            f"completed tables are solved exactly for up to {LARGEST} variables, and these are "
+            f"completed tables are solved exactly for up to {LARGEST} variables, and there are "
             f"{n_nodes}: sample them with {option('method', 'mcmc')}."
         )
     return EXACT_TABLES if is_small and asked.method != "mcmc" else SAMPLED_TABLES
@@ -144,7 +144,7 @@ class Budget:
 
     @classmethod
     def of(cls, asked: Options) -> "Budget":
-        """What the options of a run ask for."""
+        """The budget that the options of a run ask for."""
         n_warmup = WARMUP_TABLES if asked.warmup is None else int(asked.warmup)
         until = asked.until_converged
         if until is None:
@@ -155,14 +155,14 @@ class Budget:
         return cls(n_warmup, most, until)
 
     def next_check(self, n_tables: int) -> int:
-        """The first comparison after so many tables; it depends on nothing else."""
+        """The number of tables at the next comparison, which depends on ``n_tables`` alone."""
         check = USUAL_TABLES
         while check <= n_tables:
             check = int(GROWTH * check)
         return check
 
     def is_check(self, n_tables: int) -> bool:
-        """Whether chains of so many tables are compared."""
+        """Whether chains of ``n_tables`` tables are compared."""
         return self.until_converged and n_tables > 0 and self.next_check(n_tables - 1) == n_tables
 
 
@@ -178,7 +178,7 @@ def augment(
 ) -> AugmentedPosterior:
     """Run chains over completed tables and return what they found.
 
-    With a ``pool`` its workers run the chains, otherwise threads of this process.
+    The chains run in the workers of the ``pool`` if there is one, otherwise in threads here.
 
     Raises KeyboardInterrupt if it is interrupted before there is anything to return.
     """
@@ -301,7 +301,7 @@ def _team(
     pool: Executor | None,
     budget: Budget,
 ) -> Iterator[Team]:
-    """Who completes tables, in the directory of the run if it has one."""
+    """The team that completes tables, in the directory of the run if it has one."""
     with ExitStack() as stack:
         if directory is None and pool is not None:
             place = stack.enter_context(TemporaryDirectory(prefix="outpoint-"))
@@ -316,7 +316,7 @@ def _team(
 
 
 def _open(run: RunDirectory, setup: Setup, asked: Options, budget: Budget) -> str:
-    """Make or find the run in its directory; gives its name for the chains' files."""
+    """Make or find the run in its directory and return its name, for the chains' files."""
     if not asked.resume:
         run.discard_checkpoint()
     model, begin = setup.model, setup.begin
@@ -352,7 +352,7 @@ def _drive(
     clock: Clock,
     checkpoint_seconds: float,
 ) -> bool:
-    """Advance all chains together until they are done; false if somebody has interrupted that."""
+    """Advance all chains together until they are done; return False if that was interrupted."""
     chains = team.chains
     piece, saved = 1, clock.seconds
     end_of_warmup = clock.seconds + WARMUP_SHARE * clock.left()
@@ -410,7 +410,7 @@ def _progress(chains: Sequence[AugmentedChain], budget: Budget, clock: Clock) ->
 
 
 def _holes(chains: Sequence[AugmentedChain], model: Model, sets: ParentSets) -> Holes:
-    """The drawn cells of as many completed tables of each chain, and what goes with them."""
+    """The drawn cells of equally many completed tables of each chain, and what goes with them."""
     n_tables = min(chain.n_steps for chain in chains)
     spacing = max(chain.spacing for chain in chains)
     numbers = np.arange(0, n_tables, spacing)

@@ -3,14 +3,15 @@
 Numba hands a named tuple of arrays on by value: seven numbers for each array, to every kernel, and
 the code that does so takes longer to compile than most kernels themselves. Here the arrays of a
 tuple are described once, in a table of 64-bit words, and kernels take the address of that table:
-:func:`lend` makes it for calls from Python, :func:`borrowed` within a kernel. Of an array the words
-are its address, its shape and its strides; of a number its value; those of a tuple in a tuple
-follow each other. Looking up a field reads what is needed of it and counts no references, which
-makes it free in a loop. Whoever lends a tuple keeps it, and thereby its arrays, while it is used.
+:func:`lend` makes it for calls from Python, :func:`borrowed` within a kernel. The words of an array
+are its address, its shape and its strides; that of a number is its value; those of a tuple in a
+tuple follow each other. Looking up a field reads what is needed of it and counts no references,
+which makes it free in a loop. Whoever lends a tuple keeps it, and thereby its arrays, while it is
+used.
 
 A kernel that another one calls by its name is compiled into it, with all that it calls itself, and
 once more into whatever calls that one. Called by its address it is compiled once, by itself, and
-only where a run needs it. The one who calls must know the types of the arguments; tuples of arrays
+only where a run needs it. The caller must know the types of the arguments; tuples of arrays
 are lent, so all of them look alike.
 """
 
@@ -59,7 +60,7 @@ class _BorrowedModel(models.PrimitiveModel):  # type: ignore[misc]
 
 
 def count_words(kind: Any) -> int:
-    """Number of words of a field of this type; of others than fields can have an error."""
+    """Number of words of a field of this type; a TypeError for types that a field cannot have."""
     if isinstance(kind, types.Array):
         return 1 + 2 * int(kind.ndim)
     if isinstance(kind, TUPLES):
@@ -70,7 +71,7 @@ def count_words(kind: Any) -> int:
 
 
 def words_of(kind: Any) -> Any:
-    """The type of the address of the words of a tuple; of one unknown, of none of them."""
+    """The type of the address of a tuple's words; of an unknown tuple (None), of no words."""
     n_words = 0 if kind is None else count_words(kind)
     return ir.ArrayType(WORD, n_words).as_pointer()
 
@@ -107,7 +108,7 @@ def lend(value: Any) -> Any:
 
 
 def _describe(value: Any, words: list[int]) -> Iterator[Any]:
-    """Append the words of a tuple; gives what its type depends on."""
+    """Append the words of a tuple; yields what its type depends on."""
     yield type(value)
     for field in value:
         if isinstance(field, np.ndarray):
@@ -210,7 +211,7 @@ def _store(context: Any, builder: Any, kind: Any, value: Any, here: Any) -> None
 
 
 def _borrow_again(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """All words can be read, even those that the kernel might not look at."""
+    """Hand on a tuple; all its words can be read, even those the kernel might not look at."""
     for argument in builder.function.args:
         if argument.type == arguments[0].type:
             argument.attributes.dereferenceable = 8 * count_words(signature.args[0].kind)
@@ -247,8 +248,8 @@ borrowed: Callable[[T], T] = (
 
 Every look into a tuple would count references up and down, which makes small helpers ten times
 slower. Kernels begin by borrowing their arguments; the caller's own references keep the arrays
-alive while the kernel runs. A tuple that a kernel has made itself of parts of such arrays can be
-borrowed and handed on, but not returned: its words stand in the frame of the kernel.
+alive while the kernel runs. A tuple that a kernel has itself made from parts of such arrays can be
+borrowed and handed on, but not returned: its words are in the frame of the kernel.
 """
 
 
@@ -257,7 +258,7 @@ RESULT = types.UniTuple(types.int64, 2)
 
 
 def address_of(kernel: Any, *arguments: Any) -> Any:
-    """Where the kernel for arguments of these types is; without compilation the kernel itself."""
+    """The address of the kernel for arguments of these types; without Numba the kernel itself."""
     if numba.config.DISABLE_JIT:
         return kernel
     kinds = tuple(numba.typeof(lend(argument)) for argument in arguments)
@@ -270,7 +271,7 @@ def address_of(kernel: Any, *arguments: Any) -> Any:
 
 
 def loan_address(loan: Any) -> Any:
-    """Where the words of a tuple are that was lent; without compilation the tuple itself."""
+    """The address of the words of a tuple that was lent; without Numba the tuple itself."""
     return loan if numba.config.DISABLE_JIT else loan.address
 
 
@@ -308,4 +309,4 @@ call_at: Callable[..., Any] = (
 lent_at: Callable[..., Any] = (
     (lambda lent: lent) if numba.config.DISABLE_JIT else cast(Any, intrinsic(_words_at))
 )
-"""A lent tuple by its address: something to hand on, without a look into it."""
+"""The lent tuple at an address, to be handed on without looking into it."""

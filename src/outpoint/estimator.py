@@ -38,7 +38,7 @@ FITTED = "posterior_"
 
 
 class _needs_target:
-    """A method that is there once the estimator has a target, as scikit-learn asks by hasattr."""
+    """A method that exists once the estimator has a target, as scikit-learn asks with hasattr."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self._method = method
@@ -57,8 +57,8 @@ class _needs_target:
 class OutpointLearner:
     """An estimator of the posterior over DAGs.
 
-    Takes the options of :func:`outpoint.learn` that are not about files, under the same names but
-    one: its ``score`` is called ``local_score`` here, as ``score`` is a method of estimators.
+    Takes the options of :func:`outpoint.learn` that are not about files, under the same names
+    except that ``score`` is called ``local_score`` here, as ``score`` is a method of estimators.
     Nothing is checked or computed before ``fit``. After it:
 
     ``posterior_``
@@ -80,7 +80,7 @@ class OutpointLearner:
     Parameters
     ----------
     threshold
-        The support from which an edge counts; None for the edges of the most probable DAG.
+        The least support of an edge that counts; None for the edges of the most probable DAG.
     target
         The column that ``predict`` is about; it is learned from like all others.
     local_score
@@ -209,7 +209,7 @@ class OutpointLearner:
         """The ``target`` in new rows: its mean, or its most probable level.
 
         ``X`` may have any of the columns; blank cells and absent columns are unknown, and those of
-        the target are not looked at. ``posterior_.predict`` tells how sure that is.
+        the target are not looked at. ``posterior_.predict`` says how sure that is.
         """
         found = self._predicted(X)
         if hasattr(self, "classes_"):
@@ -235,7 +235,7 @@ class OutpointLearner:
         return self._fitted(X).predict(X, self.get_params()["target"])
 
     def _fitted(self, X: Any) -> Posterior:
-        """What was learned; refuses columns without names that are not as many as then."""
+        """What was learned; refuses columns without names unless they are as many as in ``fit``."""
         if not self.__sklearn_is_fitted__():
             raise _not_fitted()
         shape: tuple[int, ...] = getattr(X, "shape", ())
@@ -272,7 +272,7 @@ class OutpointLearner:
 
 
 def _not_fitted() -> Exception:
-    """What scikit-learn expects where it is there."""
+    """The exception that scikit-learn expects, where scikit-learn is installed."""
     text = "this OutpointLearner is not fitted yet: call fit first."
     try:
         from sklearn.exceptions import NotFittedError

@@ -1,11 +1,10 @@
 """How files are opened, read, checked and replaced, whatever is in them.
 
-Text files that users give: opened and read in one way, up to a stated size.
+Text files that users give are opened and read in one way, up to a stated size. Graphs, knowledge
+and scores come in files that somebody else may have made. None may be a device, which never ends,
+or larger than its reader states; what the text means is decided where it is used.
 
-Graphs, knowledge and scores come in files that somebody else may have made. None may be a device,
-which never ends, or larger than its reader states; what the text means is decided where it is used.
-
-Files that users ask for: they appear complete, or not at all.
+Files that users ask for appear complete, or not at all.
 """
 
 import os
@@ -76,7 +75,7 @@ def read_lines(path: Path, kind: type[OutpointError], most: int, longest: int) -
 
 @contextmanager
 def understood(path: Path, kind: type[OutpointError]) -> Iterator[None]:
-    """Around what makes sense of a text; that it is too much for this process is an error, too."""
+    """Around what makes sense of a text; one that is too much for this process is an error, too."""
     try:
         yield
     except RecursionError:
@@ -103,8 +102,8 @@ def absolute(path: str | Path, kind: type[OutpointError] = OptionError) -> Path:
 def replaced(path: Path, kind: type[OutpointError] = OptionError) -> Iterator[Path]:
     """A place to write what then becomes ``path``; a failure is an error of this ``kind``.
 
-    What is not an ordinary file, such as ``/dev/stdout``, is written to as it is; of a link, the
-    file it leads to is replaced.
+    What is not an ordinary file, such as ``/dev/stdout``, is written to directly; for a link, the
+    file that it leads to is replaced.
     """
     try:
         if path.exists() and not path.is_file():

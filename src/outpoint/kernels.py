@@ -38,12 +38,12 @@ PATIENCE = 60.0
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """Numba's cache of one kernel, without which it is only compiled again."""
+    """Numba's cache of one kernel; if it fails, the kernel is compiled again and nothing else."""
 
     _lock: int | None = None
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """What was compiled before; nothing if that cannot be read.
+        """What was compiled before, or None if there is nothing or it cannot be read.
 
         If there is nothing, no other process compiles the kernel until :meth:`let_others`.
         """
@@ -93,7 +93,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             os.close(handle)
 
     def _keep_others(self) -> bool:
-        """Lock the kernel, if files can be locked here; tells whether it was locked before."""
+        """Lock the kernel, if that works here; return whether another process had locked it."""
         try:
             self._impl.locator.ensure_cache_path()
             handle = os.open(self.lock, os.O_RDWR | os.O_CREAT, 0o600)
@@ -103,7 +103,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         return not _can_lock(handle) and self._wait(handle)
 
     def _wait(self, handle: int) -> bool:
-        """Wait for the lock; for a run this time is one of compiling."""
+        """Wait for the lock, which counts as compiling for the clock of a run; return True."""
         ending = monotonic() + PATIENCE
         with trigger_event("numba:compile", data={"dispatcher": self}):
             while not _can_lock(handle) and monotonic() < ending:
@@ -120,7 +120,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
 
 def _can_lock(handle: int) -> bool:
-    """Lock a file, unless another process has locked it; where none can be, nobody has."""
+    """Lock a file; False if another process has locked it, True where files cannot be locked."""
     if os.name != "posix":
         return True
     import fcntl
@@ -135,7 +135,7 @@ def _can_lock(handle: int) -> bool:
 
 
 def make_cache(function: Callable[..., Any]) -> KernelCache:
-    """A cache for a kernel; a RuntimeError if there is no place for one."""
+    """A cache for a kernel; raises a RuntimeError if there is no place for one."""
     try:
         return KernelCache(function)
     except RuntimeError:  # nowhere that Numba knows can be written
@@ -148,7 +148,7 @@ def make_cache(function: Callable[..., Any]) -> KernelCache:
 
 @cache
 def _private_directory() -> str | None:
-    """A temporary directory that is this user's alone, as kernels are run without a question."""
+    """A temporary directory that is this user's alone, since kernels in it are run unchecked."""
     try:
         own = os.getuid()
         place = Path(tempfile.gettempdir()) / f"outpoint-kernels-{own}"
@@ -203,7 +203,7 @@ class Kernel(General):
                     gc.enable()
 
     def compile_ahead(self, kinds: Any) -> None:
-        """Compile for the cache, unless it is there or another process is at it."""
+        """Compile for the cache, unless it is there already or another process is compiling it."""
         if not self.is_cached(kinds) and not self._cache.is_held:
             self.compile(kinds)
 
@@ -234,7 +234,7 @@ class OnlyInKernels(General):
 
 
 class InPythonToo(General):
-    """A compiled function of which Python calls what was compiled."""
+    """A compiled function; from Python, the function itself is called without Numba."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.py_func(*args, **kwargs)
@@ -244,7 +244,7 @@ class Draft(JITCodeLibrary):  # type: ignore[misc]
     """Code that is only compiled into that of kernels, and optimised there."""
 
     def _optimize_final_module(self) -> None:
-        """Only what makes it small: it may stand in many places."""
+        """Only make it small, since it may end up in many places."""
         passes, builder = self._codegen._module_pass_manager(
             loop_vectorize=False,
             slp_vectorize=False,
@@ -258,16 +258,16 @@ class Draft(JITCodeLibrary):  # type: ignore[misc]
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """It cannot be called by itself."""
+        """No address: it cannot be called by itself."""
         return 0
 
     @property
     def codegen(self) -> Any:
-        """Where it would be made executable: nowhere."""
+        """What would make it executable; the draft stands in for it and does nothing."""
         return self
 
     def set_env(self, name: str, environment: Any) -> None:
-        """Nothing is executed, in no environment."""
+        """Do nothing, since a draft is never executed."""
 
 
 class DraftCompiler(Compiler):  # type: ignore[misc]
@@ -280,8 +280,8 @@ class DraftCompiler(Compiler):  # type: ignore[misc]
 def inlined(function: F) -> F:
     """Compile a small helper into every kernel that calls it; Python cannot call it.
 
-    Passing a tuple of arrays costs more than what such helpers do with it, and taking one apart for
-    a call from Python is long to compile.
+    Passing a tuple of arrays costs more than what such helpers do with it, and the code that takes
+    one apart for a call from Python takes long to compile.
     """
     return cast(F, _drafted(function, OnlyInKernels))
 

@@ -1,6 +1,4 @@
-"""Whole numbers: what is one, and how large they may be.
-
-What values an option or an argument may have: a check, words for it, and the form that is kept.
+"""What values an option or an argument may have: a check, words for it, and the form that is kept.
 
 A kind turns what a user gives into one plain form (:meth:`Kind.read`) or fails. However it fails,
 the user reads one sentence of :func:`refuse`: the option, what it takes, and what it got.
@@ -20,7 +18,7 @@ from outpoint.errors import OptionError
 from outpoint.naming import named
 
 MOST_OF_ALL = 10**12
-"""Numbers of anything that no machine would come to the end of."""
+"""No machine would come to the end of more of anything."""
 
 
 def is_whole(value: Any) -> TypeGuard[int]:
@@ -68,13 +66,13 @@ class Kind:
         return value
 
     def as_python(self, value: Any) -> str:
-        """What a record holds, as Python that makes it."""
+        """Python code that makes the value that a record holds."""
         return repr(value)
 
 
 def refuse(name: str, words: str, value: Any) -> NoReturn:
-    """Refuse a value of the option that the reader calls so, in the one wording for this."""
-    raise OptionError(f"{name} is {words}, not {in_brief(value)}.") from None
+    """Refuse a value of the option of this name to the user, in the one wording for this."""
+    raise OptionError(f"{name} must be {words}, not {in_brief(value)}.") from None
 
 
 def in_brief(value: Any) -> str:
@@ -127,7 +125,7 @@ class Whole(Kind):
     metavar: str = "NUMBER"
     text: type = int
     least: int | None = None
-    most: int = 2**4096  # of which more could not be shown
+    most: int = 2**4096  # larger ones could not be shown
 
     def read(self, value: Any) -> int:
         """An int."""
@@ -177,7 +175,7 @@ class Number(Kind):
 
 
 def number(least: float, most: float | None = None, metavar: str = "NUMBER") -> Number:
-    """A number from ``least`` on, to ``most`` if there is an end."""
+    """A number from ``least`` on, and up to ``most`` if that is given."""
     if most is None:
         return Number(f"a number from {least:g}", metavar, least=least)
     return Number(f"a number from {least:g} to {most:g}", metavar, least=least, most=most)
@@ -225,7 +223,7 @@ class Seconds(Kind):
     metavar: str = "TIME"
 
     def read(self, value: Any) -> float:
-        """Its seconds."""
+        """The number of seconds."""
         if isinstance(value, str):
             matched = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([a-z]*)\s*", value)
             demand(matched is not None)
@@ -245,7 +243,7 @@ class Bytes(Kind):
     metavar: str = "SIZE"
 
     def read(self, value: Any) -> float:
-        """Its bytes."""
+        """The number of bytes."""
         if not isinstance(value, str):
             return number(0).read(value)
         matched = re.fullmatch(
@@ -258,7 +256,7 @@ class Bytes(Kind):
 
 @dataclass(frozen=True)
 class Names(Kind):
-    """Names in a list, or a single one; a label that is no text counts as its text."""
+    """Names in a list, or a single one; a label that is not text is turned into text."""
 
     words: str = "a list of column names"
     metavar: str = "NAMES"
@@ -341,12 +339,12 @@ class Tested(Kind):
 
 
 def is_function_of_one(value: Any) -> bool:
-    """Whether this can be called with one argument, as far as it tells; a class is no function."""
+    """Whether this takes one argument, as far as its signature says; a class is not a function."""
     if isinstance(value, type) or not callable(value):
         return False
     try:
         parameters = signature(value)
-    except (TypeError, ValueError):  # of some that are built in
+    except (TypeError, ValueError):  # some built-in functions have none
         return True
     parameters.bind(None)
     return True

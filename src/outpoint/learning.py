@@ -64,11 +64,11 @@ PARTS_METHOD = "mcmc"
 
 
 class IgnoredOptionWarning(UserWarning):
-    """Options were given that the chosen method does not have."""
+    """Options were given that the chosen method does not use."""
 
 
 def _learn(data: Data, asked: Options) -> Posterior:
-    """Hold what a run needs, its directory, threads, signals and progress, while it is made."""
+    """Make a run, and hold its directory, threads, signals and progress in the meantime."""
     _refuse_together(asked)
     run = None if asked.out is None else RunDirectory(asked.out)
     with ExitStack() as stack:
@@ -91,7 +91,7 @@ def _learn(data: Data, asked: Options) -> Posterior:
 def _make_run(
     data: Data, asked: Options, run: RunDirectory | None, report: ProgressCallback
 ) -> Posterior:
-    """Do what was ``asked`` for, in the directory of a run, if there is one, that is held."""
+    """Do what was ``asked`` for, in the directory of the run, if there is one, which is held."""
     clock, started = Clock(asked.time), perf_counter()
     dataset = read(data, asked, keeps_holes=asked.method in INTEGRATING)
     saved = find_saved(run) if asked.resume and run is not None else None
@@ -247,7 +247,7 @@ def _sum_over_all(
 def _solve(
     model: Model, split: Split, pool: Executor | None, report: ProgressCallback
 ) -> tuple[Solution, float]:
-    """The sum over all DAGs, all at once or by parts, and that of their prior weights."""
+    """The sum over all DAGs, as a whole or by parts, and the log sum of their prior weights."""
     stage = "summing over all DAGs"
 
     def tell(fraction: float) -> None:
@@ -273,7 +273,7 @@ def _sample(
     report: ProgressCallback,
     clock: Clock,
 ) -> Posterior:
-    """Score families, then run chains, on the parts that are not exact if there are others."""
+    """Score families, then run chains; where some parts are exact, on the other parts alone."""
     report(Progress("scoring parent sets", 0.0))
     names = model.data.names
     problem, facts, digest = model.problem, model.facts, model.scores_digest
@@ -459,13 +459,12 @@ def learn(
         orders, beyond 20 variables at those of independent short searches, so that agreement
         between them means something.
     n_candidates, candidates
-        Beyond 20 variables sums over parent sets are tabulated for this number of candidate
-        parents of each node (by default 10, and as many as it uses for a node that uses more; up
-        to 20 variables all nodes are), found by searches and pilot chains, or beginning with a
-        list for each variable. Sets outside the candidates are sampled as well, within the limit
-        that ``max_parents`` describes: up to the sizes that are all scored, the choice affects how
-        fast chains mix, not what they sample. Beyond, ``Posterior.missing_mass`` tells what it
-        costs.
+        Beyond 20 variables sums over parent sets are tabulated for this number of candidate parents
+        of each node (by default 10, or as many as a node uses if that is more; up to 20 variables,
+        all others), found by searches and pilot chains, or beginning with a list that you give for
+        each variable. Sets outside the candidates are sampled as well, within the limit that
+        ``max_parents`` describes: up to the sizes that are all scored, the choice affects how fast
+        chains mix, not what they sample. Beyond, ``Posterior.missing_mass`` says what it costs.
     search_effort, pilots
         How much of the usual searching is done to find candidates and starts, and how many pilot
         chains try them, one after the other (at most 5; below 1, a shorter one). All of it by
@@ -473,7 +472,7 @@ def learn(
     structure_prior
         ``"fair"``, the default: the same weight for each number of parents of a node; or
         ``"uniform"``: the same weight for each DAG, as in the paper. Most DAGs have many edges, so
-        that the uniform prior expects many edges, the more the more variables there are. BIC and
+        the uniform prior expects many edges, and the more so the more variables there are. BIC and
         scores of your own are complete without a prior; their default is ``"uniform"``.
     knowledge
         A :class:`Knowledge`, or the path of a TOML or CSV file with one. The five options below
@@ -500,7 +499,7 @@ na, decimal, separator, cardinality_row, interventions, strict
         Bytes the exact engine may use (default: what is free); ``"auto"`` samples where they are
         too few.
     time
-        How long the whole run takes but for compiling, in seconds or as ``"90s"``, ``"10m"``,
+        How long the whole run takes, apart from compiling, in seconds or as ``"90s"``, ``"10m"``,
         ``"2h"``; ``steps``, if given, is then an upper limit. Searches and pilots take at most half
         of it, warming up a quarter of what is left. Where scoring would take too long there are
         fewer ``max_parents``, unless they were given; ``"auto"`` samples where exact sums would
@@ -511,8 +510,8 @@ na, decimal, separator, cardinality_row, interventions, strict
         Sample until the chains agree (see ``Posterior.verdict``), or ``steps`` or ``time`` is up;
         without either, for at most 250 times the usual number of steps.
     planned_steps
-        The length that warm-up and thinning are made for, if it is not ``steps``: what a run that
-        a clock has ended, or that was continued, says about itself to be made again.
+        The number of steps that warm-up and thinning are made for, if it is not ``steps``; a run
+        that a clock has ended, or that was continued, states it so that it can be made again.
     engine, scheduler
         ``"threads"`` of this process, or ``"dask"``: worker processes on this machine, or those
         of the Dask scheduler at this address. The draws are the same.
@@ -528,11 +527,11 @@ na, decimal, separator, cardinality_row, interventions, strict
         knowledge and options that are not those of the run are refused by name. ``overwrite``
         replaces an earlier run.
     command
-        Shown in the report as the way to make the same run again, or a function that gives it for
-        the posterior.
+        What the report shows as the way to make the same run again, or a function that returns it
+        for the posterior.
     progress
         By default a run of more than two seconds shows how far it is, on a terminal and in a
-        notebook. ``False`` shows nothing, ``True`` everywhere and at once; a function is called
-        with a :class:`outpoint.runs.Progress` now and then.
+        notebook. ``False`` shows nothing; ``True`` shows it everywhere and at once; a function is
+        called with a :class:`outpoint.runs.Progress` now and then.
     """
     raise NotImplementedError  # _learn is called instead

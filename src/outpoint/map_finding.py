@@ -65,11 +65,11 @@ class MapResult:
     such bound. Where orders were searched the bound uses ``n_linear_extensions``, the number of
     orders of the DAG, or an upper bound on it if ``linear_extensions_exact`` is False.
 
-    ``optima`` holds one DAG of each class of equivalent DAGs that was met with this score, ``dag``
-    first; if there is more than one, data and prior do not decide between them. ``info`` is the
-    record of the data, the model and the search, as posteriors have it. Where only some parts of
-    the problem were searched and others solved exactly, ``searched_sizes`` and ``exact_sizes`` are
-    their numbers of variables, and the bound is about the searched ones.
+    ``optima`` holds one DAG of each class of equivalent DAGs that was found with this score,
+    ``dag`` first; if there is more than one, data and prior do not decide between them. ``info`` is
+    the record of the data, the model and the search, as posteriors have it. Where only some parts
+    of the problem were searched and others solved exactly, ``searched_sizes`` and ``exact_sizes``
+    are their numbers of variables, and the bound is about the searched ones.
     """
 
     dag: Dag
@@ -141,11 +141,11 @@ class MapResult:
         if self.searched_sizes:
             text = (
                 f"{describe_parts(self.exact_sizes)} solved by dynamic programming, "
-                f"{describe_parts(self.searched_sizes)} searched. Of the searched: {text}"
+                f"{describe_parts(self.searched_sizes)} searched. For the searched parts: {text}"
             )
         if len(self.optima) > 1:
             kind = "equivalent" if self.info.targets else "Markov equivalent"
-            text += f" {len(self.optima)} DAGs that are not {kind} were met with this score."
+            text += f" {len(self.optima)} DAGs that are not {kind} were found with this score."
         return text
 
     def _bound_in_words(self) -> str:
@@ -313,14 +313,14 @@ missing, na, decimal, separator, cardinality_row, interventions, strict, allow_d
         As for :func:`outpoint.learn`.
     progress
         By default a run of more than two seconds shows how far it is, on a terminal and in a
-        notebook. ``False`` shows nothing, ``True`` everywhere and at once; a function is called
-        with a :class:`outpoint.runs.Progress` now and then.
+        notebook. ``False`` shows nothing; ``True`` shows it everywhere and at once; a function is
+        called with a :class:`outpoint.runs.Progress` now and then.
     """
     raise NotImplementedError  # _find_map is called instead
 
 
 def _find_by_parts(model: Model, split: Split, seed: int) -> _Found:
-    """What is found where the best DAG is put together from parts."""
+    """The best DAGs, put together from the best of each part."""
     optima, log_score = find_parts_optima(
         model.scorer,
         model.prior,
@@ -333,7 +333,7 @@ def _find_by_parts(model: Model, split: Split, seed: int) -> _Found:
 
 
 def _with_exact_parts(model: Model, beside: Beside, found: _Found, seed: int) -> _Found:
-    """What was found on the searched parts, with the best of all others."""
+    """What was found on the searched parts, completed by the best DAG of all other parts."""
     rng = np.random.default_rng(seed)
     own = (model.scorer, model.prior, beside.exact, model.max_parents)
     (first, *_), log_score = find_parts_optima(*own, rng, 0)
@@ -389,7 +389,7 @@ def _conclude(
     n_steps: int | None,
     info: RunInfo,
 ) -> MapResult:
-    """Choose the best DAG, count its hits, and bound the probability of having missed a better."""
+    """Choose the best DAG, count its hits, and bound the chance that a better one was missed."""
     best, beside = float(found.log_scores.max()), found.beside
     if best == -np.inf:
         raise OptionError("no admissible DAG was found: the scores or constraints exclude them.")

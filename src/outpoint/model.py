@@ -40,7 +40,7 @@ from outpoint.tables import ScoreTable, build_table, check_max_parents
 
 
 def read(data: Data, asked: Options, *, keep: bool = False, keeps_holes: bool = False) -> Dataset:
-    """The data, read as ``asked`` and as the score needs them; ``keep`` leaves out no column.
+    """The data, read as ``asked`` and as the score needs them; with ``keep`` no column is left out.
 
     ``keeps_holes`` says that missing values can be integrated out, if the score has a model.
     """
@@ -49,7 +49,7 @@ def read(data: Data, asked: Options, *, keep: bool = False, keeps_holes: bool = 
 
 
 MOST_COLUMNS = 3000
-"""Most variables of a table: some matrices of all pairs take a few GB beyond."""
+"""Most variables of a table: beyond, some matrices of all pairs take a few GB."""
 
 MOST_TOGETHER = 1000
 """Most variables that are sampled or searched together, which takes minutes."""
@@ -57,7 +57,7 @@ MOST_TOGETHER = 1000
 
 @dataclass(frozen=True)
 class Problem:
-    """What is left of a model for those who choose candidates and sample: scores and a prior."""
+    """What choosing candidates and sampling need of a model: scores and a prior."""
 
     names: tuple[str, ...]
     scorer: FamilyScorer
@@ -121,7 +121,7 @@ class Model:
 
     @property
     def scores_digest(self) -> str | None:
-        """A digest of all that decides the scores of families; None if no name stands for that."""
+        """A digest of all that decides the scores of families; None for a custom score."""
         if self.score.name not in SCORES:
             return None
         digest = hashlib.sha256(json.dumps([__version__, self.facts], sort_keys=True).encode())
@@ -182,7 +182,7 @@ def require_fitting(n_nodes: int, most: int) -> None:
 
 
 def known_to(asked: Options) -> Knowledge:
-    """What is known before the data, by whatever options it was said."""
+    """What is known before the data, whichever options say it."""
     return resolve_knowledge(
         asked.knowledge,
         edge_prior=asked.edge_prior,
@@ -212,7 +212,7 @@ def prepare(dataset: Dataset, asked: Options) -> Model:
 
 
 def _write_score(score: LocalScore) -> str:
-    """The score as one would write it; empty for one that only the user has."""
+    """The score as Python code; empty for a score of the user's own."""
     kind = type(score)
     if not kind.__module__.startswith("outpoint.") or isinstance(score, CustomScore):
         return ""

@@ -1,10 +1,7 @@
 """How messages are worded: counts and numbers, lists of names, and options.
 
-How numbers are written: counts with their nouns, values with the digits that mean something.
-
-How lists and names are worded in messages.
-
-Options as the reader of a message writes them: by name in Python, by flag on the command line.
+Counts come with their nouns, values with their significant digits, and options as the reader of a
+message writes them: by name in Python, by flag on the command line.
 
 Whoever writes a message asks :func:`option` or :func:`named` for the words; the command line says
 once, with :func:`command_line`, that its user is the reader.
@@ -27,7 +24,7 @@ def count_of(number: int, noun: str) -> str:
 
 
 def write_number(value: float) -> str:
-    """A number with three digits that mean something, zeros at the end included."""
+    """A number with three significant digits, zeros at the end included."""
     if value == 0:
         return "0"
     if not 1e-4 <= abs(value) < 1e6:
@@ -51,7 +48,7 @@ def enumerate_items(items: Sequence[str], last: str = " and ", limit: int = _SHO
 
 
 def suggest(name: str, names: Sequence[str]) -> str:
-    """A question whether one of the names was meant; nothing if none is like this one."""
+    """A question whether one of the names was meant; empty if none is similar."""
     close = get_close_matches(name, names, n=3)
     return f"did you mean {enumerate_names(close, ' or ')}?" if close else ""
 

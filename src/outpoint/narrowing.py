@@ -57,8 +57,8 @@ TRIED_STEPS = 20_000
 """Most steps of a search that are taken to see how long it takes."""
 
 QUICKER = 8
-"""Runs that are so much shorter: they end near the best DAGs, but not all at the same. As many as
-the replicas of four chains begin with."""
+"""How many times shorter further runs are: they end near the best DAGs, but not all at the same.
+There are as many as the replicas of four chains begin with."""
 
 PILOT_CHAINS = 2
 PILOT_WARMUP = 128 * SWEEP
@@ -72,7 +72,7 @@ MOST_ROUNDS = MOST_PILOTS
 """Pilots at most."""
 
 WORTH_IT = 0.02
-"""Probability from which on the parent in an edge that pilots use should be a candidate."""
+"""Least probability at which the parent in an edge that pilots use should be a candidate."""
 
 WORTH_A_PILOT = 0.25
 """Probability of an edge from outside from which on there is another pilot. Edges that are seldom
@@ -94,10 +94,10 @@ UNTOLD = 0.2
 away than they are is not seen from the draws."""
 
 LITTLE_USE = 0.1
-"""Use of all parents together, of those that are left out, below which it is not known well."""
+"""Total use of the parents that are left out, below which it is not known well."""
 
 FALLING = 0.7
-"""What clearly less is, relative to the pilot before."""
+"""What counts as clearly less, relative to the pilot before."""
 
 TURNED = 0.1
 """What the use of an edge counts for the candidate that would turn it around."""
@@ -114,7 +114,7 @@ class Narrowed(NamedTuple):
 
     ``starts`` are good DAGs for replicas to begin at, found independently, the best one first;
     ``start`` is where the first chain of a run that is continued began: it needs no ``best``.
-    ``lacking`` tells from draws what the table lacks; ``effort`` are the share of the usual
+    ``lacking`` says from draws what the table lacks; ``effort`` are the share of the usual
     searching and the number of pilots.
     """
 
@@ -213,7 +213,7 @@ def _try_candidates(
     *,
     may_widen: bool,
 ) -> tuple[ScoreTable, float]:
-    """The table over what pilots use, each on that of the one before; and how hot ladders end.
+    """The table over what pilots use, each run on the table of the one before; where ladders end.
 
     ``near`` is how often nodes are neighbours in the DAGs of the searches.
     """
@@ -314,7 +314,7 @@ class _Stage:
         )
 
     def lacking(self, table: ScoreTable) -> Callable[[Codes], Missing]:
-        """A function of draws on this table that tells what it lacks."""
+        """A function of draws on this table that says what it lacks."""
         problem, scored = self._problem, self._families.scored_parents
         return lambda codes: estimate_missing(table, scored, problem.scorer, problem.prior, codes)
 
@@ -334,7 +334,7 @@ class _Stage:
 
 
 def _check_number(problem: Problem, n_candidates: int | None, lists: Candidates | None) -> int:
-    """How many candidates each node gets, if the user's number and lists go together."""
+    """How many candidates each node gets; refuses a number and lists that do not agree."""
     n = problem.n_nodes
     if n_candidates is None:
         n_candidates = (
@@ -355,7 +355,7 @@ def _check_number(problem: Problem, n_candidates: int | None, lists: Candidates 
 
 
 def _check_given(names: Sequence[str], given: Any) -> Candidates:
-    """A user's lists of candidates, as many for each node, as node numbers."""
+    """A user's lists of candidates as node numbers, equally many for each node."""
     number = {name: i for i, name in enumerate(names)}
     try:
         lists = [sorted({number[name] for name in given[child]}) for child in names]
@@ -363,14 +363,14 @@ def _check_given(names: Sequence[str], given: Any) -> Candidates:
             raise KeyError
     except (KeyError, TypeError):
         raise OptionError(
-            f"{named('candidates')} gives for every variable a list of other variables, its likely "
-            "parents."
+            f"{named('candidates')} must give for every variable a list of other variables, its "
+            "likely parents."
         ) from None
     if any(child in chosen for child, chosen in enumerate(lists)):
         raise OptionError("a variable cannot be a candidate parent of itself.")
     if len({len(chosen) for chosen in lists}) != 1 or not lists[0]:
         raise OptionError(
-            f"{named('candidates')} gives the same number of variables for all of them."
+            f"{named('candidates')} must give the same number of variables for all of them."
         )
     return np.array(lists, dtype=np.int32)
 
@@ -386,7 +386,7 @@ def _search(
 ) -> tuple[list[Adjacency], NDArray[np.float64]]:
     """The best DAGs of some annealing runs, best first, and the powers of the runs.
 
-    The required edges if all runs fail.
+    If all runs fail, the only DAG is that of the required edges.
     """
     found = search_dags(
         table,
@@ -463,7 +463,7 @@ def _pilot_settings(
 
 
 def _try_pilot(table: ScoreTable, dags: list[Adjacency], problem: Problem, seed: int) -> float:
-    """The first steps of a pilot, which show how long one takes; says how many they are."""
+    """Take the first steps of a pilot, to see how long one takes; return their number."""
     settings = _pilot_settings(table, dags, problem, seed, SWEEP, SWEEP)
     view = view_table(table)
 
@@ -478,7 +478,7 @@ def _try_pilot(table: ScoreTable, dags: list[Adjacency], problem: Problem, seed:
 def _run_pilot(
     table: ScoreTable, dags: list[Adjacency], problem: Problem, seed: int, share: float
 ) -> _Pilot:
-    """Short chains that begin at these DAGs; the larger of two probabilities counts.
+    """Run short chains that begin at these DAGs; the larger of two probabilities counts.
 
     They take a ``share`` of the usual steps.
     """

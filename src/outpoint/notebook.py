@@ -25,7 +25,7 @@ def as_html(
 
 
 def first_of(total: int, what: str) -> str:
-    """A note where a table shows some of its rows only."""
+    """A note where a table shows only some of its rows; empty if it shows all."""
     return f"the first {SHOWN} of {total:,} {what}" if total > SHOWN else ""
 
 

@@ -1,7 +1,7 @@
 """How much work is done before chains run, where the time of a run is limited.
 
-Scores, searches and pilots may take a share of the time each. How long they would take is measured
-on a small part of them, and they are made so much shorter: in numbers that a run records, so that
+Scores, searches and pilots may each take a share of the time. How long they would take is measured
+on a small part of them, and they are shortened accordingly: by numbers that a run records, so that
 it can be made again without a clock.
 """
 
@@ -37,8 +37,8 @@ DIGITS = 3
 class Pace:
     """The share of the usual steps that searches take, and how many pilots there are.
 
-    ``pilots`` below 1 is a shorter pilot. What is given stays; what is not is the usual, or what
-    there is time for.
+    ``pilots`` below 1 is a shorter pilot. A value that is given stays; one that is not is the usual
+    one, or what there is time for.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Pace:
         return self.search_effort, self.pilots
 
     def plan_searches(self, whole: float, try_part: Callable[[], float]) -> None:
-        """Set the share of searches; ``try_part`` takes some of their steps and says how many."""
+        """Set the share of searches; ``try_part`` takes some steps and returns their number."""
         if self._search_is_given or not self._clock.is_limited:
             return
         seconds = self._time_of(whole, try_part)
@@ -107,9 +107,9 @@ def _share(left: float, seconds: float, least: float) -> float:
 
 
 def affordable_parents(scorer: FamilyScorer, max_parents: int, clock: Clock) -> int:
-    """Up to how many parents, at most ``max_parents``, sets can be scored in their share of time.
+    """The most parents, up to ``max_parents``, whose sets can be scored in their share of time.
 
-    At least one. Time grows with the number of families and with their size.
+    It is at least 1. Time grows with the number of families and with their size.
     """
     n = scorer.n_nodes
     size = 2 if n * count_subsets(n - 1, 2) <= TRIED_FAMILIES and max_parents > 1 else 1

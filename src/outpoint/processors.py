@@ -1,8 +1,8 @@
 """How many threads to use: what the user says, or what the machine has for this process.
 
-Without a word of the user that is the least of the processors the process may run on, the share of
-them that its container is given, and what OMP_NUM_THREADS or NUMBA_NUM_THREADS say, which clusters
-and other programs set. Results never depend on it.
+If the user says nothing, it is the smallest of three numbers: the processors that the process may
+run on, the share of them that its container is given, and what OMP_NUM_THREADS or NUMBA_NUM_THREADS
+say, which clusters and other programs set. Results never depend on it.
 """
 
 import math
@@ -23,7 +23,7 @@ _chosen: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
 def n_threads() -> int:
-    """Threads to use."""
+    """The number of threads to use."""
     chosen = _chosen.get()
     if chosen is not None:
         return chosen
@@ -64,7 +64,7 @@ def _quota() -> int | None:
 
 
 def _group_directories() -> list[Path]:
-    """Where limits of this process may stand: its groups, version 1 and 2, and all above them."""
+    """Where limits of this process may be: its groups, version 1 and 2, and all above them."""
     found = [CONTROL_GROUPS, CONTROL_GROUPS / "cpu"]
     try:
         lines = OWN_GROUPS.read_text().splitlines()

@@ -1,4 +1,4 @@
-"""What a long run tells while it works, and the time that it was given.
+"""What a long run reports while it works, and the time that it was given.
 
 The time of a run is that of everything it does but for compiling, which happens once on a machine.
 """
@@ -44,11 +44,11 @@ class Progress:
 ProgressCallback = Callable[[Progress], None]
 FractionCallback = Callable[[float], None]
 Advance = Callable[[float], None]
-"""Is told how much work has been done since it was told before."""
+"""A function that is told how much work has been done since its last call."""
 
 
 def tell_fractions(total: float, callback: FractionCallback | None) -> Advance:
-    """Add up the work that is done, and tell which fraction of ``total`` that is."""
+    """A function that adds up the work done and gives ``callback`` its fraction of ``total``."""
     finished = 0.0
 
     def advance(work: float) -> None:

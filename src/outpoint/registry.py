@@ -1,6 +1,6 @@
 """The scores and samplers that can be chosen by name, said without importing any of them.
 
-The class that a line names is one of ``outpoint.scores``; what it computes stands in its own file.
+The class that a line names is one of ``outpoint.scores``; what it computes is in its own file.
 """
 
 from typing import Literal, NamedTuple
@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 class ScoreEntry(NamedTuple):
     """The class of a score, the columns it is for, and the only kind of these, if there is one.
 
-    ``structure_prior`` is the usual one: BIC has a penalty of its own. ``has_model`` tells whether
+    ``structure_prior`` is the usual one: BIC has a penalty of its own. ``has_model`` says whether
     missing values can be drawn from the model whose marginal likelihood the score is.
     """
 

@@ -1,4 +1,4 @@
-"""Resuming: what a run says about itself, and whether that is what it is now asked for.
+"""Resuming: what a run says about itself, and whether that is what is asked for now.
 
 A run that is continued takes from itself what is not said again. What it cannot take from itself,
 the data, the score and background knowledge, has to be given, and has to be the same.
@@ -31,7 +31,7 @@ STOPS = tuple(name for name in names_of(Role.STOP) if not OPTIONS[name].has_own_
 class SavedRun:
     """A run in a directory; ``posterior`` are its results, if nothing else is left of it.
 
-    ``own`` are its options, but for the ``stops``, which say when it was to stop.
+    ``own`` are its options, except for the ``stops``, which say when it was to stop.
     """
 
     run: RunDirectory

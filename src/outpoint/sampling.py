@@ -59,7 +59,8 @@ LONGEST = {None: 25, True: 250}
 """How many times the usual number of steps a run may take to converge: by default, or if asked."""
 
 LONGEST_BY_NODES = 20_000_000
-"""Steps times nodes of a run that stops by itself by default: larger networks have longer steps."""
+"""Most steps times nodes of a run that stops by itself by default: larger networks have longer
+steps."""
 
 ORDER_STEPS = 20_000
 """Steps of the order chain behind ``start="order"``."""
@@ -70,23 +71,23 @@ COVERED = 0.9
 ENOUGH_ESS = 200
 PRECISE_ESS = 400
 SHORT_RUN = 2
-"""Effective draws of every edge from which on a run that has converged may stop by itself: the
-second number, with which probabilities are known to within .025, as long as the run has at most so
-many times the usual number of steps."""
+"""Effective draws of every edge with which a run that has converged may stop by itself. While it
+has fewer than ``SHORT_RUN`` times the usual number of steps it needs ``PRECISE_ESS``, with which
+probabilities are known to within .025; after that ``ENOUGH_ESS`` will do."""
 
 PLANNED = "planned_steps"
-"""The length a run was planned for, which it knows by itself."""
+"""The option with the length that a run was planned for, which its record holds."""
 
 WRITING_SHARE = 0.2
 WRITING_SECONDS = 3.0
-"""The part of a given time that is left for writing the results, and how much at most."""
+"""The share of a given time that is left for writing the results, and its upper limit."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """What the options of a sampled run mean for its sampler, its size and its directory.
 
-    Of ``asked``, the seed and ``max_parents`` are those that were chosen.
+    The seed and ``max_parents`` in ``asked`` are those that were chosen.
     """
 
     asked: Options
@@ -96,7 +97,7 @@ class Plan:
 
     @property
     def is_open_ended(self) -> bool:
-        """Whether the number of steps is found out on the way."""
+        """Whether the number of steps is decided along the way."""
         return self.asked.time is not None or self.stops_when_converged
 
     @property
@@ -153,7 +154,7 @@ class Plan:
     def as_taken(
         self, n_steps: int, n_warmup: int, effort: tuple[float, float]
     ) -> dict[str, float]:
-        """The options that make a run of this length again, whatever it was that has ended it.
+        """The options that make a run of this length again, whatever ended it.
 
         ``effort`` is what went into the choice of candidates, for which time may be short, too.
         """
@@ -202,14 +203,14 @@ def _is(start: Start | None, name: str) -> bool:
 
 
 def _spacing(n_steps: int, n_draws: int) -> int:
-    """Steps between two draws: as many as leave ``n_draws``, or fewer draws up to the end."""
+    """Steps between two draws, to keep ``n_draws`` or, if these would miss the end, fewer."""
     spacing = max(1, n_steps // n_draws)
     return spacing if spacing * n_draws >= COVERED * n_steps else spacing + 1
 
 
 @contextmanager
 def workers(asked: Options) -> Iterator[Executor | None]:
-    """The workers of a cluster if the options ask for one."""
+    """The workers of a cluster if the options ask for one, otherwise None."""
     if asked.engine == "threads":
         yield None
         return
@@ -232,8 +233,8 @@ def sample_posterior(
 
     ``make_info`` is told the options that make the run again, none if no options do.
 
-    With a ``pool`` its workers run the chains, otherwise threads of this process. ``clock`` began
-    with the work before, which counts as time of the run.
+    The chains run in the workers of the ``pool`` if there is one, otherwise in threads of this
+    process. ``clock`` has been running since the work before, which counts as time of the run.
 
     Raises KeyboardInterrupt if it is interrupted before there is anything to return.
     """
@@ -245,7 +246,7 @@ def sample_posterior(
     settings = plan.settings(start, prior.required, narrowed.hottest, narrowed.starts)
 
     def trimmed(records: Sequence[ChainRecord]) -> list[ChainRecord]:
-        """As many draws as planned; of a run that became longer all, but for its beginning."""
+        """As many draws as planned; of a run that became longer, all but those of its beginning."""
         n_steps = max(record.n_steps for record in records)
         if n_steps <= plan.expected_steps:
             return [record.with_draws(slice(settings.n_draws)) for record in records]
@@ -303,7 +304,7 @@ def _team(
     effort: tuple[float, float],
     pool: Executor | None,
 ) -> Iterator[Team]:
-    """Who runs the chains, in the directory of the run if it has one."""
+    """The team that runs the chains, in the directory of the run if it has one."""
     with ExitStack() as stack:
         directory = plan.run
         if directory is None and pool is not None:
@@ -370,7 +371,7 @@ def _digest(view: TableView) -> NDArray[np.float64]:
 
 
 def _check_starts(view: TableView, settings: Settings, run: RunDirectory) -> None:
-    """Refuse first states, which may be those of a saved run, that are no DAGs with a score."""
+    """Refuse first states, which may be those of a saved run, unless they are DAGs with a score."""
     try:
         starts = settings.starts
         codes = settings.start[None] if starts is None else np.vstack([settings.start, starts])
@@ -383,7 +384,7 @@ def _check_starts(view: TableView, settings: Settings, run: RunDirectory) -> Non
 def _start_codes(narrowed: Narrowed, view: TableView, prior: StructurePrior, plan: Plan) -> Codes:
     """The parent sets of the DAG where the first chain starts; it must have a finite score.
 
-    By default that is the best DAG of a search which knows nothing of the chains.
+    By default that is the best DAG of a search that is independent of the chains.
     """
     start, table = plan.asked.start, narrowed.table
     if isinstance(start, Dag):

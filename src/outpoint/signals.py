@@ -66,7 +66,7 @@ def treat_as_interruption() -> Callable[[], bool]:
 
 
 def _arrange(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
-    """Treat signals so where they would end this process."""
+    """Give this handler to all signals that would end this process."""
     for number in filter(_would_end, ENDING):
         signal.signal(number, handler)
         _ours[number] = handler

@@ -1,14 +1,14 @@
 """What outpoint writes for itself and reads back: one kind of file, one reader, one set of checks.
 
 Posteriors, checkpoints, the identity of a run and kept scores are sealed files: a NumPy ``.npz``
-archive of arrays and a ``header.json``, which ends with the SHA-256 of all before. NumPy reads such
-files, and so does whatever reads zip archives. They depend on nothing but their content, so that
-equal posteriors are equal files. Checkpoints are stored as they are, as a run writes one every few
-seconds; what is written once is deflated.
+archive of arrays and a ``header.json``, and ends with the SHA-256 of everything before it. NumPy
+reads such files, and so does whatever reads zip archives. They depend on nothing but their content,
+so that equal posteriors are equal files. Checkpoints are stored as they are, as a run writes one
+every few seconds; what is written once is deflated.
 
-Any of these files may be damaged, or made by somebody. Nothing in them is pickled, and no array is
-unpacked before its size has been compared with the size of the file. Every array is declared as a
-`Field`, with its dimensions, its type and its range; here is the one check of such arrays, and the
+Any of these files may be damaged, or forged. Nothing in them is pickled, and no array is unpacked
+before its size has been compared with the size of the file. Every array is declared as a `Field`,
+with its dimensions, its type and its range; this module has the one check of such arrays, and the
 one wording of what is wrong with them. What only the reader knows, such as which codes stand for
 parent sets, is checked where it is read.
 """
@@ -46,7 +46,7 @@ EARLIER = (b"\x89HDF\r\n\x1a\n", b"outpoint checkpoint 1\n")
 """How files of earlier versions begin."""
 
 LEVEL = 4
-"""Of deflating: more takes twice as long and saves a hundredth."""
+"""Level of deflating: more takes twice as long and saves a hundredth."""
 
 MOST_UNPACKED = 1100
 """Deflated bytes become at most 1,032 times as many."""
@@ -61,7 +61,7 @@ ROUNDING = 1e-6
 class Kind(NamedTuple):
     """What a sealed file is: its name and format, and what is said where it cannot be read.
 
-    ``again`` tells how to make such a file again.
+    ``again`` says how to make such a file again.
     """
 
     name: str
@@ -86,13 +86,13 @@ class Field(NamedTuple):
         require(dtype.kind in kinds, f"{name!r} has the wrong type")
 
     def check_shape(self, name: str, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
-        """Refuse another shape than that of ``sizes``, which learns the dimensions it lacks."""
+        """Refuse a shape that differs from ``sizes``, to which dimensions it lacks are added."""
         known = dict(zip(self.dimensions, shape, strict=False))
         wanted = tuple(sizes.setdefault(d, known.get(d, -1)) for d in self.dimensions)
         require(wanted == shape, f"{name!r} has the shape {shape} and not {wanted}")
 
     def take(self, name: str, values: NDArray[Any]) -> NDArray[Any]:
-        """The values in the type of the field, if they are in its range."""
+        """The values in the type of the field; refuses values out of its range."""
         least, most = self.least, self.most
         if self.dtype[0] != "f":
             held = np.iinfo(self.dtype)
@@ -116,7 +116,7 @@ def probability(*dimensions: str) -> Field:
 
 
 def count(*dimensions: str, least: int = 0) -> Field:
-    """Whole numbers from 0, or another least one, on."""
+    """Whole numbers from ``least`` on."""
     return Field(dimensions, "i8", least)
 
 
@@ -172,7 +172,7 @@ class Content:
     def read(self, fields: Fields, made: Sequence[tuple[str, ...]] = ()) -> dict[str, NDArray[Any]]:
         """The arrays of these fields; types, shapes and sizes are compared before any is unpacked.
 
-        ``made`` are the dimensions of arrays of numbers that will be made of them.
+        ``made`` are the dimensions of arrays of numbers that will be made from them.
         """
         for name, field in fields.items():
             require(name in self, f"{name!r} is missing")
@@ -206,7 +206,7 @@ class Content:
 
 
 def _checked_members(archive: ZipFile, n_bytes: int) -> dict[str, ZipInfo]:
-    """What is in an archive by name: each once, in a usual way, and not more than there can be."""
+    """The members of an archive by name; refuses unusual, oversized and repeated ones."""
     members = archive.infolist()
     for one in members:
         is_usual = one.compress_type in (ZIP_STORED, ZIP_DEFLATED) and not one.flag_bits & 1
@@ -216,7 +216,7 @@ def _checked_members(archive: ZipFile, n_bytes: int) -> dict[str, ZipInfo]:
     n_packed = sum(one.compress_size for one in members)
     require(n_packed <= n_bytes, "its arrays are larger than the file can hold")
     found = {one.filename: one for one in members}
-    require(len(found) == len(members), "an array is there twice")
+    require(len(found) == len(members), "an array occurs twice")
     return found
 
 
@@ -243,7 +243,7 @@ def parse(text: str) -> Any:
 
 
 def write_sealed(file: BinaryIO, kind: Kind, header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write a sealed file, which is made in memory, so that the disk meets it as a whole."""
+    """Write a sealed file; it is made in memory, so that it is written to disk as a whole."""
     itself = {"kind": kind.name, "format": kind.format}
     text = json.dumps({ITSELF: itself, **header}, allow_nan=False)
     method = ZIP_DEFLATED if kind.is_packed else ZIP_STORED
@@ -282,7 +282,7 @@ def opened_sealed(path: Path, kind: Kind) -> Iterator[Content]:
 
 
 def _unsealed(path: Path, kind: Kind) -> bytes:
-    """All bytes of a file, if they are those that were written."""
+    """All bytes of a file; refuses one that is not what was written."""
     content = _read_content(path, kind.error)
     if content.startswith(EARLIER):
         raise kind.error(f"{path} was written by an earlier version of outpoint: {kind.again()}.")
@@ -331,7 +331,7 @@ def digest_of(content: bytes | memoryview) -> bytes:
 
 
 def are_within(values: NDArray[Any], least: float, most: float, *, finite: bool = True) -> bool:
-    """Whether all values are in a range; those that are not finite are in any, if they may be."""
+    """Whether all values are in a range; without ``finite``, infinite ones and NaN pass."""
     is_finite = np.isfinite(values)
     if finite and not is_finite.all():
         return False

@@ -95,7 +95,7 @@ def counted(data: object, count: int = 5) -> int:
 def test_what_is_refused_is_not_begun() -> None:
     assert counted(None) == 5
     assert counted(None, 3) == 3
-    with pytest.raises(OptionError, match=r"count is a whole number from 1 to .*, not 'many'"):
+    with pytest.raises(OptionError, match=r"count must be a whole number from 1 to .*, not 'many'"):
         counted(None, count="many")
     with pytest.raises(TypeError, match=r"counted\(\) missing a required argument: 'data'"):
         counted()

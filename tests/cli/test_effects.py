@@ -38,7 +38,7 @@ def test_screen(run: Run, runs: Runs) -> None:
     assert all(line == line.rstrip() for line in lines)
     assert "-0.000" not in "\n".join(lines)
     assert lines[-3] == (
-        "Meaning   what one unit more of the cause changes in the mean of the effect; probability "
+        "Meaning   how much one unit more of the cause changes the mean of the effect; probability "
         "is that of a directed path"
     )
     assert lines[-2] == (
@@ -78,8 +78,8 @@ def test_categories_have_effects(run: Run) -> None:
     assert {row["cause"] for row in found["effects"]} == set(op.datasets.boston().names)
     shown = run("effects", "r", "--cause", "chas", "--draws", "20").out
     assert (
-        "Meaning   what one unit more of the cause, or its last level instead of its first "
-        "(chas: 1 to 2), changes in the mean of the effect, or in the probability of its last "
+        "Meaning   how much one unit more of the cause, or its last level instead of its first "
+        "(chas: 1 to 2), changes the mean of the effect, or the probability of its last "
         "level; probability is that of a directed path\n" in shown
     )
 
@@ -91,7 +91,7 @@ def test_effects_in_series(run: Run) -> None:
     frame["g"] = np.where(x > x.mean(), "high", "low")
     frame.to_csv("s.csv", index=False)
     assert run("learn", "s.csv", "--time-column", "t", "--out", "r", "-q").code == 0
-    between = "of this series, effects are those between continuous variables"
+    between = "in this series only continuous variables have effects"
     out = run("effects", "r", "--draws", "20").out
     assert f"Left out  g, g[-1] (categorical): {between}" in out
     refused = run("effects", "r", "--cause", "g")

@@ -14,22 +14,22 @@ BIG = "99999999999999999999"
 SAMPLED = ["data.csv", "--method", "mcmc"]
 
 LEARN: dict[str, tuple[list[str], str]] = {
-    "steps": (["--steps", BIG], "--steps is a whole number from 1 to 1,000,000,000,000"),
+    "steps": (["--steps", BIG], "--steps must be a whole number from 1 to 1,000,000,000,000"),
     "steps of 64 bits": (
         ["--steps", str(2**63 - 1)],
-        "--steps is a whole number from 1 to 1,000,000,000,000",
+        "--steps must be a whole number from 1 to 1,000,000,000,000",
     ),
-    "chains": (["--chains", BIG], "--chains is a whole number from 1 to 1,000"),
-    "many chains": (["--chains", "1000000"], "--chains is a whole number from 1 to 1,000"),
-    "draws": (["--draws", BIG], "--draws is a whole number from 1 to 100,000,000"),
-    "warmup": (["--warmup", BIG], "--warmup is a whole number from 0 to 1,000,000,000,000"),
+    "chains": (["--chains", BIG], "--chains must be a whole number from 1 to 1,000"),
+    "many chains": (["--chains", "1000000"], "--chains must be a whole number from 1 to 1,000"),
+    "draws": (["--draws", BIG], "--draws must be a whole number from 1 to 100,000,000"),
+    "warmup": (["--warmup", BIG], "--warmup must be a whole number from 0 to 1,000,000,000,000"),
     "parents": (["--max-parents", BIG], "from 1 to 3 for 4 variables"),
     "candidates": (
         ["--quiet", "--candidates", BIG],
-        "--candidates is a whole number from 0 to 1,000,000,000,000",
+        "--candidates must be a whole number from 0 to 1,000,000,000,000",
     ),
     "no candidates": (["--quiet", "--candidates", "0"], "at least one candidate parent"),
-    "no seed": (["--seed", "-" + BIG], "seed is a whole number from 0"),
+    "no seed": (["--seed", "-" + BIG], "seed must be a whole number from 0"),
     "time inf": (["--time", "inf"], "90s, 10m or 2h, not 'inf'"),
     "time nan": (["--time", "nan"], "90s, 10m or 2h, not 'nan'"),
     "time with an exponent": (["--time", "1e400"], "90s, 10m or 2h, not '1e400'"),
@@ -42,12 +42,15 @@ LEARN: dict[str, tuple[list[str], str]] = {
 }
 
 COMMANDS: dict[str, tuple[list[str], str]] = {
-    "runs": (["map", "data.csv", "--runs", BIG], "--runs is a whole number from 1 to 10,000,000"),
+    "runs": (
+        ["map", "data.csv", "--runs", BIG],
+        "--runs must be a whole number from 1 to 10,000,000",
+    ),
     "steps": (
         ["map", "data.csv", "--steps", BIG],
-        "--steps is a whole number from 1 to 1,000,000,000,000",
+        "--steps must be a whole number from 1 to 1,000,000,000,000",
     ),
-    "nodes": (["simulate", "--nodes", BIG], "--nodes is at most 10,000"),
+    "nodes": (["simulate", "--nodes", BIG], "--nodes must be at most 10,000"),
     "graph": (["score", "data.csv", "many.dot"], "at most 10,000 nodes"),
     "graph to simulate": (["simulate", "many.dot"], "at most 10,000 nodes"),
     "endless table": (["learn", "/dev/zero"], "/dev/zero"),

@@ -91,10 +91,10 @@ def test_refusals(run: Run, lab: Path) -> None:
     )
     words = ["always.csv", "--interventions", "interventions", "--root", "a", "--quiet"]
     assert run("map", *words).code == 0
-    assert "--intervene is written NAMES:ROWS" in sentence(
+    assert "--intervene must be written NAMES:ROWS" in sentence(
         "simulate", "truth.dot", "--intervene", "b"
     )
-    assert "--intervene is written NAMES:ROWS" in sentence(
+    assert "--intervene must be written NAMES:ROWS" in sentence(
         "simulate", "truth.dot", "--intervene", "b:0"
     )
     assert "name 'z', which is not one of the variables" in sentence(

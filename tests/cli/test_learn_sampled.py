@@ -95,26 +95,35 @@ def test_options_of_sampling_are_those_of_python(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--moves", "fast"], "--moves is 'paper' or a dictionary of weights by move, not 'fast'."),
+        (
+            ["--moves", "fast"],
+            "--moves must be 'paper' or a dictionary of weights by move, not 'fast'.",
+        ),
         (["--moves", "rev=much"], "such as split_join=1, or paper, not 'rev=much'."),
         (["--start", "nowhere.dot"], "or the file of a DAG; there is no file 'nowhere.dot'."),
         (
             ["--candidates-of", "a"],
-            "is written NAME:NAMES, such as y:a,b, not 'a'.",
+            "must be written NAME:NAMES, such as y:a,b, not 'a'.",
         ),
         (
             ["--quiet", "--method", "mcmc", "--candidates-of", "a:b"],
-            "--candidates-of gives for every variable a list of other variables",
+            "--candidates-of must give for every variable a list of other variables",
         ),
-        (["--memory-limit", "much"], "--memory-limit is a number of bytes from 0, such as 4e9"),
+        (
+            ["--memory-limit", "much"],
+            "--memory-limit must be a number of bytes from 0, such as 4e9",
+        ),
         (
             ["--method", "mcmc", "--steps", "0"],
-            "steps is a whole number from 1 to 1,000,000,000,000, not 0.",
+            "steps must be a whole number from 1 to 1,000,000,000,000, not 0.",
         ),
-        (["--method", "mcmc", "--chains", "0"], "chains is a whole number from 1 to 1,000, not 0"),
+        (
+            ["--method", "mcmc", "--chains", "0"],
+            "chains must be a whole number from 1 to 1,000, not 0",
+        ),
         (
             ["--method", "mcmc", "--draws", "-1"],
-            "draws is a whole number from 1 to 100,000,000, not -1.",
+            "draws must be a whole number from 1 to 100,000,000, not -1.",
         ),
         (["--method", "gibbs"], "structure, structure+rev, not 'gibbs'."),
     ],

@@ -58,7 +58,7 @@ def test_overwrite_removes_earlier_results(run: Run, monkeypatch: pytest.MonkeyP
     ("words", "fragment"),
     [
         (("sim15",), "there is no experiment 'sim15': choose three-nodes,"),
-        (("boston", "--seeds", "1"), "--seeds is a whole number from 2"),
+        (("boston", "--seeds", "1"), "--seeds must be a whole number from 2"),
         (("boston", "--out", "data.csv"), "cannot write to data.csv"),
     ],
 )

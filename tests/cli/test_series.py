@@ -32,7 +32,7 @@ def test_lags_alone_take_rows_in_order_and_bad_input_is_one_sentence(run, tmp_pa
     assert "11 pairs of slices" in found.out
     bad = run("learn", str(path), "--lags", "20", "-o", str(tmp_path / "bad"))
     assert bad.code == 2
-    assert "No 21 rows follow each other" in bad.err
+    assert "20 lags would need 21 rows without a gap" in bad.err
     panel().to_csv(path, index=False)
     twice = run("learn", str(path), "--time-column", "time", "-o", str(tmp_path / "bad"))
     assert twice.code == 2

@@ -51,5 +51,5 @@ def test_next_experiment(run: Run, runs: Runs) -> None:
             assert [row[name] for row in found["experiments"]] == expected[name].tolist()
         shown = run(*command).out
         assert shown.startswith(f"experiments that tell most about {target or 'the DAG'}\n")
-        assert "bits, which no further observations can tell" in shown
+        assert "bits, which no further observations can remove" in shown
         assert run(*command, "-q").out == ""

@@ -224,7 +224,7 @@ def test_discretized_leaves_categories_alone() -> None:
 
 @pytest.mark.parametrize("bins", [1, 0, 2.5, True, "3"])
 def test_discretized_refuses(bins: object) -> None:
-    with pytest.raises(OptionError, match="bins is a whole number from 2"):
+    with pytest.raises(OptionError, match="bins must be a whole number from 2"):
         mixed().discretized(bins)  # type: ignore[arg-type]
 
 

@@ -507,8 +507,8 @@ class TestRows:
     @pytest.mark.parametrize(
         ("weights", "message"),
         [
-            ([1, 2, 3, 4, 5, 6, 7, -1], "-1 in row 8 is no whole number from 0"),
-            ([1.5, 2, 3, 4, 5, 6, 7, 8], "1.5 in row 1 is no whole number from 0"),
+            ([1, 2, 3, 4, 5, 6, 7, -1], "-1 in row 8 is not a whole number from 0"),
+            ([1.5, 2, 3, 4, 5, 6, 7, 8], "1.5 in row 1 is not a whole number from 0"),
             (["many"] * 8, "are not all numbers"),
             ([True] * 8, "are not all numbers"),
             ([1, None, 3, 4, 5, 6, 7, 8], "there is none in row 2"),
@@ -525,7 +525,7 @@ class TestRows:
         table = self.COUNTS.drop(columns="dose")
         assert the_note(load_dataset(table)) == (
             "the rows look like all combinations of categories and 'Freq' like their counts; to "
-            "count each row so often, use weights='Freq'"
+            "count each row that many times, use weights='Freq'"
         )
         with command_line():
             assert "use --weights Freq" in the_note(load_dataset(table))

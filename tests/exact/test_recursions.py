@@ -14,10 +14,10 @@ from outpoint.exact.sums import (
     biased_power,
     log_mantissa,
     scale_by_best_orders,
-    sum_downward,
+    sum_dags_after_sets,
+    sum_dags_on_sets,
     sum_over_larger,
     sum_scores,
-    sum_upward,
 )
 from outpoint.kernels import kernel
 from outpoint.tables import ScoreTable
@@ -138,8 +138,8 @@ def test_every_set_that_matters_is_summed_precisely(name):
     table = table_of(scores)
     weights = sum_scores(table.dense.matrix, table.maxima.matrix)
     scales = scale_by_best_orders(weights)
-    before = sum_downward(weights, scales, lambda terms: None)
-    after, _ = sum_upward(weights, scales, before, lambda terms: None)
+    before = sum_dags_on_sets(weights, scales, lambda terms: None)
+    after, _ = sum_dags_after_sets(weights, scales, before, lambda terms: None)
     reference = solve_precisely(scores)
     n_relevant = 0
     for found, expected in ((before, reference.before), (after, reference.after)):

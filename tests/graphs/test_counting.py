@@ -160,8 +160,8 @@ def test_first_layers_of_many_nodes() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: count_dags(-1), "n_nodes is a whole number"),
-        (lambda: count_dags(2.5), "n_nodes is a whole number"),
+        (lambda: count_dags(-1), "n_nodes must be a whole number"),
+        (lambda: count_dags(2.5), "n_nodes must be a whole number"),
         (lambda: count_dags(3, max_parents=-1), "max_parents"),
     ],
 )

@@ -152,7 +152,7 @@ def test_unknown_node(tmp_path: Path) -> None:
 
 def test_places(tmp_path: Path) -> None:
     for name in ("g.txt", "g", "g.png"):
-        with pytest.raises(GraphError, match="no known format"):
+        with pytest.raises(GraphError, match="no suffix of a known graph format"):
             write_dag(DAG, tmp_path / name)
     with pytest.raises(GraphError, match="No such file"):
         write_dag(DAG, tmp_path / "no" / "g.dot")
@@ -223,7 +223,7 @@ def test_a_threshold_leaves_edges_out_and_keeps_nodes() -> None:
 
 def test_probabilities_are_no_dag(tmp_path: Path) -> None:
     for suffix in (".bn", ".dagitty"):
-        with pytest.raises(GraphError, match="one DAG and no probabilities"):
+        with pytest.raises(GraphError, match="one DAG, without probabilities"):
             format_probabilities(WEIGHTED_DAG.names, PROBABILITIES, f"p{suffix}")
     with pytest.raises(GraphError, match="matrix of edge probabilities"):
         read_csv(tmp_path, format_probabilities(WEIGHTED_DAG.names, PROBABILITIES, "p.csv"))

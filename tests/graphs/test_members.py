@@ -119,5 +119,5 @@ def test_not_a_cpdag(edges):
 
 
 def test_not_a_graph():
-    with pytest.raises(GraphError, match="a Cpdag or a Dag, not of str"):
+    with pytest.raises(GraphError, match="a Cpdag or a Dag, not for str"):
         count_members("a -> b")

@@ -161,19 +161,19 @@ def test_large_uniform_dags() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n": -1}, "n is a whole number"),
-        ({"n": 2.5}, "n is a whole number"),
-        ({"n": 3, "law": "gaussian"}, "law is one of uniform, paper, erdos_renyi"),
+        ({"n": -1}, "n must be a whole number"),
+        ({"n": 2.5}, "n must be a whole number"),
+        ({"n": 3, "law": "gaussian"}, "law must be one of uniform, paper, erdos_renyi"),
         ({"n": 3, "max_parents": -1}, "max_parents"),
         ({"n": 3, "edge_probability": 0.5}, "belongs to law"),
         ({"n": 3, "law": "erdos_renyi"}, "needs an edge_probability"),
         (
             {"n": 3, "law": "erdos_renyi", "edge_probability": 1.5},
-            "edge_probability is a number from 0 to 1",
+            "edge_probability must be a number from 0 to 1",
         ),
         ({"n": 3, "names": ["a"]}, "1 names for 3 nodes"),
-        ({"n": 3, "rng": "seed"}, "rng is a NumPy Generator"),
-        ({"n": 3, "rng": -1}, "rng is a NumPy Generator"),
+        ({"n": 3, "rng": "seed"}, "rng must be a NumPy Generator"),
+        ({"n": 3, "rng": -1}, "rng must be a NumPy Generator"),
     ],
 )
 def test_bad_options_are_refused(options, message: str) -> None:

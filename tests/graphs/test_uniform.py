@@ -158,8 +158,8 @@ def test_small_and_empty_cases(method: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n": -1, "n_draws": 1}, "n is a whole number"),
-        ({"n": 3, "n_draws": -1}, "n_draws is a whole number"),
+        ({"n": -1, "n_draws": 1}, "n must be a whole number"),
+        ({"n": 3, "n_draws": -1}, "n_draws must be a whole number"),
         ({"n": 3, "n_draws": 1, "max_parents": 0.5}, "max_parents"),
         ({"n": 3, "n_draws": 1, "method": "guess"}, "auto, exact, floating"),
     ],

@@ -139,7 +139,7 @@ def test_a_part_that_is_left_out_is_noticed(monkeypatch, exact):
 
 def test_the_verdict_says_which_part_was_sampled(partly):
     words = "partly exact: two parts of 3 and 3 variables computed over all DAGs, one part of 4 "
-    assert partly.verdict.startswith(f"{words}variables sampled. Of the sampled: ")
+    assert partly.verdict.startswith(f"{words}variables sampled. For the sampled parts: ")
     assert "6 nodes exact" in repr(partly)
     rows = partly.diagnostics()
     of_exact = rows["child"].isin(["x0", "x1", "x2", "x7", "x8", "x9"])
@@ -215,7 +215,7 @@ def test_the_best_dag_is_searched_in_large_parts_only():
     assert found.n_linear_extensions <= 24  # of four variables, not of ten
     assert found.verdict.startswith(
         "two parts of 3 and 3 variables solved by dynamic programming, one part of 4 variables "
-        "searched. Of the searched: 10 of 10 runs found it; "
+        "searched. For the searched parts: 10 of 10 runs found it; "
     )
     assert not found.is_proven
     whole = op.find_map(data, method="hill_climb", **options)

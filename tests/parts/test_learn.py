@@ -138,7 +138,7 @@ def make_cycle(dags):
 CRAFTED = {
     "a cycle": (changed("dags", make_cycle), "a graph has a cycle"),
     "too many parts": (changed("part_size", lambda old: old.fill(9)), "not made of the variables"),
-    "a set of no node": (changed("set_child", lambda old: old.fill(99)), "that of no node"),
+    "a set of no node": (changed("set_child", lambda old: old.fill(99)), "belongs to no node"),
     "sets of one node only": (changed("set_child", lambda old: old.fill(0)), "add up to 1"),
     "a member of no set": (changed("set_members", lambda old: old.fill(7)), "is not a node"),
     "a member twice": (changed("set_members", lambda old: old.fill(0)), "a node twice"),

@@ -197,7 +197,7 @@ def remove(file: Loose, rng: np.random.Generator) -> None:
 
 
 def put_elsewhere(file: Loose, rng: np.random.Generator) -> None:
-    """The array has another place in the archive, or is there twice."""
+    """The array has another place in the archive, or occurs twice."""
     name = _some_array(file, rng)
     content = npy_bytes(file.arrays[name])
     if rng.integers(2):

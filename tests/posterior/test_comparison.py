@@ -146,7 +146,7 @@ def test_names_are_matched(exact):
     assert exact.compare(TRUTH.reorder(list("dcba"))) == exact.compare(TRUTH)
     with pytest.raises(GraphError, match="same nodes"):
         exact.compare(Dag.empty(list("abce")))
-    with pytest.raises(OptionError, match="truth is a Dag, not"):
+    with pytest.raises(OptionError, match="truth must be a Dag, not"):
         exact.compare([("a", "b")])
     with pytest.raises(OptionError, match="threshold"):
         exact.compare(TRUTH, 0)

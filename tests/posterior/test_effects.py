@@ -565,8 +565,8 @@ def test_refusals(monkeypatch):
         ({"units": "metres"}, "'original' or 'sd'"),
         ({"level": 95}, "between 0 and 1"),
         ({"parameters_per_dag": 0}, "from 1"),
-        ({"weights": np.ones(3)}, "weights are one"),
-        ({"weights": -np.ones(5)}, "weights are one"),
+        ({"weights": np.ones(3)}, "weights must be one"),
+        ({"weights": -np.ones(5)}, "weights must be one"),
         ({"weights": np.ones(6)}, "one weight for each"),
         ({"weights": np.zeros(5)}, "one weight for each"),
     ]:

@@ -159,7 +159,7 @@ def test_shares() -> None:
     }
     assert posterior.verdict.endswith(
         " No edge is excluded: parent sets outside the 1 candidates of each node are sampled, too; "
-        "of all others those pruned have at most 0.0002 of the posterior, and those that were "
+        "of all others, those pruned have at most 0.0002 of the posterior, and those that were "
         "never admitted, by an estimate from the draws, at most 0 for any variable; they would "
         "change no edge by more than 0."
     )
@@ -175,7 +175,7 @@ def test_sets_that_were_never_admitted_are_told() -> None:
     assert not many.converged
     assert "not converged" in many.verdict
     assert (
-        "parent sets that were never admitted have a part of the posterior that matters, of "
+        "parent sets that were never admitted have a part of the posterior that matters, for "
         "c (about 30%), b (about 4%): more candidates (n_candidates) would change the answer."
     ) in many.verdict
     assert many.missing_mass.to_dict() == {"a": 0.0, "b": 0.04, "c": 0.3, "d": 0.0}
@@ -191,9 +191,9 @@ def test_missing_sets_matter_by_what_they_would_change() -> None:
     single = from_codes(*chains, missing=lacking({"c": 0.03}, {("b", "c"): 0.03}))
     usual = spread.edge_probabilities.loc["b", "c"]
     assert single.missing_change["c"] == pytest.approx(0.03 - 0.03 * usual)
-    assert "matters, of c (about 3%)" in single.verdict
+    assert "matters, for c (about 3%)" in single.verdict
     most = from_codes(*chains, missing=lacking({"c": 0.21}))
-    assert "matters, of c (about 21%)" in most.verdict
+    assert "matters, for c (about 21%)" in most.verdict
 
 
 def test_more_candidates_are_not_called_faster_where_they_change_the_answer() -> None:

@@ -287,7 +287,7 @@ def test_disagreeing_order_chains_are_not_converged():
 
 @pytest.mark.parametrize("by", ["extensions", 3, None])
 def test_unknown_weights(by):
-    with pytest.raises(OptionError, match="by is a function"):
+    with pytest.raises(OptionError, match="by must be a function"):
         random_problem(3).learn(seed=1).reweighted(by)
 
 

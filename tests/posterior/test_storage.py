@@ -458,7 +458,7 @@ def test_where_nobody_knows_what_was_never_admitted(tmp_path: Path) -> None:
             assert loaded.verdict == posterior.verdict
         else:
             assert loaded.missing_mass is None
-            assert "those that were never admitted nothing is known" in loaded.verdict
+            assert "and nothing is known of those that were never admitted" in loaded.verdict
             assert loaded.on_candidates is not None
             assert loaded.on_candidates["missing_mass"] is None
             assert loaded.missing_change is None

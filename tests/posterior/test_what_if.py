@@ -241,9 +241,9 @@ def test_spread_by_weight():
     [
         (("a", "zz"), {}, "'zz' is not one of the variables"),
         (("a", "a"), {}, "both the cause and the effect"),
-        (("a", "c", ("r", "x")), {}, "'x' is none of them"),
-        (("a", "c", ("r",)), {}, "levels is a pair of values"),
-        (("a", "c"), {"level": "x"}, "'x' is none of them"),
+        (("a", "c", ("r", "x")), {}, "'x' is not one of them"),
+        (("a", "c", ("r",)), {}, "levels must be a pair of values"),
+        (("a", "c"), {"level": "x"}, "'x' is not one of them"),
         (({"a": ("r", "s")}, "c", ("r", "s")), {}, "levels belong to one cause"),
         (({}, "c"), {}, "at least one variable"),
         (("a", "c", ("r", "r")), {}, "two different settings"),

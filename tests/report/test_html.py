@@ -319,7 +319,7 @@ def test_the_banner_says_what_the_numbers_rest_on():
     facts = grounds_of(standardized)
     assert "standardized columns" in facts["Score"]
     assert facts["Prior"].startswith("fair")
-    assert facts["Parents"] == "at most 1 of each variable"
+    assert facts["Parents"] == "at most 1 for each variable"
     assert grounds_of(raw)["Parents"] == "no limit"
     assert "every variable" in facts["Candidates"]
     page = render_report(standardized)
@@ -342,7 +342,7 @@ def test_settings_are_one_list():
     settings = dict(list_settings(sampled(7)))
     assert settings["Seed"] == "2"
     assert settings["Chains"] == "3"
-    assert settings["Most parents of a variable"] == "at most 2 of each variable"
+    assert settings["Most parents of a variable"] == "at most 2 for each variable"
     assert settings["Candidate parents"].startswith("4 for each")
     assert not any("hain" in label for label, _ in list_settings(exact(5)))
 

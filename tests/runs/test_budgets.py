@@ -167,7 +167,7 @@ def test_times() -> None:
 
 @pytest.mark.parametrize("value", [-1, float("nan"), "30", None, True])
 def test_time_between_checkpoints(value: Any) -> None:
-    with pytest.raises(op.OptionError, match="checkpoint_seconds is a number from 0"):
+    with pytest.raises(op.OptionError, match="checkpoint_seconds must be a number from 0"):
         sample(steps=10, checkpoint_seconds=value)
 
 

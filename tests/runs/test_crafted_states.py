@@ -98,7 +98,7 @@ STATES = "replicas.states."
 CRAFTED: dict[str, dict[str, tuple[Any, str]]] = {
     "mcmc": {
         STATES + "order": (put((0, 0), 7), "does not hold every node once"),
-        STATES + "layer": (put((0, 0), -3), "a node is in another layer"),
+        STATES + "layer": (put((0, 0), -3), "a node is in the wrong layer"),
         STATES + "start": (put((0, 1), 40), "a layer is empty"),
         STATES + "n_layers": (put((0, 0), 10**9), "no layers"),
         STATES + "log_tau": (put((0, 0), np.nan), "the weight of a partition"),
@@ -112,7 +112,7 @@ CRAFTED: dict[str, dict[str, tuple[Any, str]]] = {
         "ladder.moments": (put((0, 0), np.nan), "a mean is not a number"),
         "block": (put(0, 10**12), "no length"),
         "trace.n_edge_sums": (put(0, -5), "not counted as often"),
-        "trace.batch_size": (put(0, 0), "batches have another size"),
+        "trace.batch_size": (put(0, 0), "batches have the wrong size"),
         "trace.edge_sum": (put((0, 0, 0), -1.0), "probability of an edge"),
         "trace.best_code": (put(0, 1 << 20), "a parent set does not exist"),
         "trace.best_log_score": (put(0, 1e9), "score of its best DAG"),
@@ -122,9 +122,9 @@ CRAFTED: dict[str, dict[str, tuple[Any, str]]] = {
     },
     "order": {
         "order": (put(0, 3), "does not hold every node once"),
-        "position": (put(slice(None), 0), "another place in the order"),
+        "position": (put(slice(None), 0), "the wrong place in the order"),
         "log_sum": (put(0, -np.inf), "the weight of an order"),
-        "counters": (put(2, 0), "thinned otherwise"),
+        "counters": (put(2, 0), "thinned differently"),
         "generator": (generator(uinteger=1 << 40), "random numbers is not valid"),
     },
     "structure+rev": {

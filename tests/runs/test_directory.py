@@ -265,7 +265,7 @@ def test_a_run_without_its_lock_can_be_resumed(
 
 
 def test_a_failure_leaves_no_directory(tmp_path: Path) -> None:
-    with pytest.raises(op.OptionError, match="method is one of"):
+    with pytest.raises(op.OptionError, match="method must be one of"):
         exact(tmp_path / "deep" / "run", method="nonsense")
     assert list(tmp_path.iterdir()) == []
 

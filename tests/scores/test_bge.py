@@ -156,14 +156,14 @@ def test_the_empty_graph_of_the_boston_data_has_its_published_score() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"alpha_mu": 0}, "positive number alpha_mu, not 0"),
-        ({"alpha_mu": -1.5}, "positive number alpha_mu, not -1.5"),
-        ({"alpha_mu": float("nan")}, "positive number alpha_mu, not nan"),
+        ({"alpha_mu": 0}, "alpha_mu that is a positive number, not 0"),
+        ({"alpha_mu": -1.5}, "alpha_mu that is a positive number, not -1.5"),
+        ({"alpha_mu": float("nan")}, "alpha_mu that is a positive number, not nan"),
         ({"alpha_w": 4}, "alpha_w > 4 for 3 variables, not 4.0"),
-        ({"alpha_w": -2}, "positive number alpha_w, not -2"),
-        ({"alpha_mu": "x"}, "positive number alpha_mu, not 'x'"),
-        ({"alpha_w": float("inf")}, "positive number alpha_w, not inf"),
-        ({"alpha_w": float("nan")}, "positive number alpha_w, not nan"),
+        ({"alpha_w": -2}, "alpha_w that is a positive number, not -2"),
+        ({"alpha_mu": "x"}, "alpha_mu that is a positive number, not 'x'"),
+        ({"alpha_w": float("inf")}, "alpha_w that is a positive number, not inf"),
+        ({"alpha_w": float("nan")}, "alpha_w that is a positive number, not nan"),
     ],
 )
 def test_impossible_settings(settings: dict, message: str) -> None:

@@ -90,5 +90,5 @@ def test_degenerate_data() -> None:
 
 @pytest.mark.parametrize("penalty", [0, -1.0, np.nan, "much", True])
 def test_bad_penalties(penalty: object) -> None:
-    with pytest.raises(OptionError, match="positive number penalty"):
+    with pytest.raises(OptionError, match="penalty that is a positive number"):
         BIC(penalty=penalty)  # type: ignore[arg-type]

@@ -139,7 +139,7 @@ def test_categorical_data_can_have_it_too() -> None:
 def test_refusals() -> None:
     with pytest.raises(OptionError, match=r"Blocks needs alpha_w > 9 for 8 columns, not 6\.0"):
         Blocks(alpha_w=6).bind(mixed(mixture(), CARDINALITIES))
-    with pytest.raises(OptionError, match="Blocks needs a positive number alpha_mu"):
+    with pytest.raises(OptionError, match="Blocks needs an alpha_mu that is a positive number"):
         Blocks(alpha_mu=0)
     levels = tuple(str(k) for k in range(150))
     wide = Dataset(("x", "g"), [[k / 7, k % 150] for k in range(400)], (None, levels))

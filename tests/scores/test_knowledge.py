@@ -124,7 +124,7 @@ PRIORS = {
     "text": ({"edge_prior": "prior.csv"}, "probability between 0 and 1, not 'prior.csv'"),
     "others": ({"edge_prior": {"others": 1.0}}, "between 0 and 1, not 1.0"),
     "key": ({"edge_prior": {"rest": 0.1, "x": 1}}, "the edge prior has no 'rest' and 'x'"),
-    "pairs": ({"edge_prior": {"edges": [("a", "b")]}}, "edge prior edges are pairs"),
+    "pairs": ({"edge_prior": {"edges": [("a", "b")]}}, "edge prior edges must be pairs"),
     "loop": ({"edge_prior": {"edges": [("a", "a", 0.1)]}}, "a -> a joins a node to itself"),
     "range": (
         {"edge_prior": {"edges": [("a", "b", 1.5), ("b", "c", "x"), ("c", "d", 0.5)]}},
@@ -176,12 +176,12 @@ CONTRADICTIONS = {
         {"forbidden": [("a", "a"), ("b", "c"), ("d", "d")]},
         "forbidden edges 'a' -> 'a' and 'd' -> 'd' join nodes to themselves",
     ),
-    "tiers": ({"tiers": [["a", "b"], ["c", "b"], ["a"]]}, "'a' and 'b' stand in two tiers"),
+    "tiers": ({"tiers": [["a", "b"], ["c", "b"], ["a"]]}, "'a' and 'b' are in two tiers"),
     "ambiguous": ({"required": ["a -> b -> c"]}, "more than one edge: write it as a pair"),
-    "no arrow": ({"required": ["a b"]}, "required edges are pairs .*not 'a b'"),
-    "no child": ({"forbidden": ["a -> "]}, "forbidden edges are pairs .*not 'a -> '"),
+    "no arrow": ({"required": ["a b"]}, "required edges must be pairs .*not 'a b'"),
+    "no child": ({"forbidden": ["a -> "]}, "forbidden edges must be pairs .*not 'a -> '"),
     "numbers": ({"roots": ["a", 1, None]}, "roots names 1 and None, but the names .* are text"),
-    "a table of tiers": ({"tiers": {"a": 1}}, "tiers is a list of lists"),
+    "a table of tiers": ({"tiers": {"a": 1}}, "tiers must be a list of lists"),
 }
 
 

@@ -172,5 +172,7 @@ def test_unknown_names(name: str) -> None:
 
 @pytest.mark.parametrize("thing", [None, 3, len])
 def test_things_that_are_no_score(thing: object) -> None:
-    with pytest.raises(OptionError, match=r"a score is a name, BGe\(\), BDeu\(\), Blocks\(\), "):
+    with pytest.raises(
+        OptionError, match=r"a score must be a name, BGe\(\), BDeu\(\), Blocks\(\), "
+    ):
         resolve_score(thing, continuous(VALUES))

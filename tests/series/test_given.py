@@ -31,7 +31,7 @@ def test_what_the_past_tells_is_given():
     assert "end[-1]" not in data.names
     told = " ".join(data.notes)
     assert "left out 'end[-1]' and 'end[-2]', which are constant; keep them with" in told
-    assert "took 'age' and 'school' as static, as the values before tell them; have them" in told
+    assert "took 'age' and 'school' as static, as earlier values determine them; keep them" in told
     found = op.learn(data, seed=1)
     assert found.edge_probabilities[["age", "school", "site"]].to_numpy().max() == 0
     assert found.lagged_probabilities.loc[(1, "end")].max() == 0
@@ -40,7 +40,7 @@ def test_what_the_past_tells_is_given():
 
 
 def test_strict_reading_refuses_it_and_degenerate_tables_keep_it():
-    with pytest.raises(DataError, match=r"'age' and 'school', told by the values before; 'end"):
+    with pytest.raises(DataError, match=r"'age' and 'school', determined by earlier values; 'end"):
         load(with_clocks(), strict=True, continuous=["end"])
     kept = load(with_clocks(), allow_degenerate=True, continuous=["end"])
     assert kept.n_nodes == 3 * 6 + 1

@@ -97,7 +97,7 @@ def test_limits_out_of_range(limit: int) -> None:
 
 @pytest.mark.parametrize("limit", [1.5, True, "3"])
 def test_limits_that_are_no_whole_number(limit: object) -> None:
-    with pytest.raises(OptionError, match="max_parents is a whole number"):
+    with pytest.raises(OptionError, match="max_parents must be a whole number"):
         check_max_parents(5, limit)  # type: ignore[arg-type]
 
 

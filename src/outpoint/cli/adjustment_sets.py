@@ -1,4 +1,4 @@
-"""``outpoint adjustment-sets``: what to adjust for, by its probability."""
+"""``outpoint adjustment-sets``: what to adjust for, with probabilities."""
 
 from typing import Annotated
 
@@ -12,12 +12,13 @@ def adjustment_sets(
     cause: Annotated[str, typer.Argument(metavar="CAUSE", help="The variable that is set.")],
     effect: Annotated[str, typer.Argument(metavar="EFFECT", help="The variable that responds.")],
     number: Annotated[
-        int, typer.Option("--number", "-n", metavar="NUMBER", help="Sets to show, at most.")
+        int,
+        typer.Option("--number", "-n", metavar="NUMBER", help="Largest number of sets to show."),
     ] = 10,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Sets of variables that adjust for confounding of an effect, by their probability.
+    """Sets of variables that adjust for confounding of an effect, with their probabilities.
 
     Example: outpoint adjustment-sets outpoint-run-asia smoke dysp
     """

@@ -29,7 +29,7 @@ def compare(
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="True DAG: probability from which an edge counts as found (default 0.5).",
+            help="True DAG: least probability of an edge that counts as found (default 0.5).",
         ),
     ] = None,
     quiet: Annotated[

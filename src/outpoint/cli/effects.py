@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 N_SHOWN = 20
 N_SETS_SHOWN = 5
-BETWEEN = "of this series, effects are those between continuous variables"
+BETWEEN = "in this series only continuous variables have effects"
 IN_UNITS = ("mean", "sd", "lower", "upper", "mean_given_path")
-"""Columns of any size, of which three digits are shown wherever they begin."""
+"""Columns whose numbers may be of any size; they are shown with three significant digits."""
 UNITS = {"original": "in the units of the data", "sd": "in standard deviations"}
 
 
@@ -40,7 +40,7 @@ class Question:
         str | None,
         typer.Option(
             metavar="A,B",
-            help="Two values of the cause to compare, in all detail; needs --cause and --effect.",
+            help="Two values of the cause to compare in full detail; needs --cause and --effect.",
         ),
     ] = None
     effect_level: Annotated[
@@ -78,12 +78,14 @@ class Question:
                     "use either --cause or --set, which names causes with their values."
                 )
             if effect is None:
-                raise OptionError("name the --effect of what is --set.")
+                raise OptionError("--set needs --effect, the variable that responds.")
             return _parse_settings(self.setting, names), effect
         if levels is None and self.effect_level is None:
             return None
         if levels is None or cause is None or effect is None:
-            raise OptionError("two --levels are compared of a --cause for an --effect: name all.")
+            raise OptionError(
+                "--levels compares two values of a --cause by an --effect: give all three."
+            )
         return {cause: options.parse_group(levels, "--levels")}, effect
 
     def rows_of(self, table: "pd.DataFrame") -> "pd.DataFrame":
@@ -114,7 +116,7 @@ def effects(
         int | None,
         typer.Option(
             metavar="NUMBER",
-            help="Of a time series: effects after 0 to this many steps.",
+            help="For a time series: effects after 0 up to this many steps.",
         ),
     ] = None,
     draws: Annotated[
@@ -164,7 +166,7 @@ def _parse_settings(texts: Sequence[str], names: Sequence[str]) -> dict[str, lis
     found = {}
     for text in texts:
         if "=" not in text:
-            raise OptionError(f"--set is written NAME=A,B, such as age=40,50, not {text!r}.")
+            raise OptionError(f"--set must be written NAME=A,B, such as age=40,50, not {text!r}.")
         name, two = options.parse_setting(text, names, "--set")
         found[name] = options.parse_group(two, "--set")
     return found
@@ -173,7 +175,7 @@ def _parse_settings(texts: Sequence[str], names: Sequence[str]) -> dict[str, lis
 def _show_steps(
     posterior: "Posterior", table: "pd.DataFrame", level: float, output: Output
 ) -> None:
-    """Effects in a time series; on screen those that are not certainly none."""
+    """Show effects in a time series; on screen, only those that may differ from zero."""
     from outpoint.cli.summary import make_console, print_line, print_table
     from outpoint.cli.terminal import frame_to_rows
     from outpoint.posterior.export import format_table
@@ -182,7 +184,7 @@ def _show_steps(
         console = make_console()
         shown = table[table["p_zero"] < 0.99]
         print_table(console, shown, "effects over time", significant=IN_UNITS)
-        print_line(console, "Not shown", "effects that are none with probability 0.99 or more")
+        print_line(console, "Not shown", "effects that are zero with probability 0.99 or more")
         print_line(console, "Verdict", posterior.verdict)
 
     output.give(
@@ -224,7 +226,7 @@ def _print(
     title: str,
     left_out: list[str],
 ) -> None:
-    """The largest effects in standard deviations, in whatever units they are shown."""
+    """Print the effects that are largest in standard deviations, in the units they have."""
     from outpoint.cli.summary import make_console, print_line, print_table
     from outpoint.posterior.effects import standardized_means
 
@@ -247,18 +249,18 @@ def _print(
 
 
 def _meaning(found: "CausalEffects") -> str:
-    """What is changed, what responds, and what ``probability`` is that of."""
+    """Say what is changed, what responds, and what ``probability`` is the probability of."""
     sets = [f"{name}: {first} to {last}" for name, (first, last) in found.outermost.items()]
     listed = ", ".join(sets[:N_SETS_SHOWN]) + (", ..." if len(sets) > N_SETS_SHOWN else "")
     change, response = "one unit more of the cause", "the mean of the effect"
     if sets:
         change += f", or its last level instead of its first ({listed}),"
-        response += ", or in the probability of its last level"
-    return f"what {change} changes in {response}; probability is that of a directed path"
+        response += ", or the probability of its last level"
+    return f"how much {change} changes {response}; probability is that of a directed path"
 
 
 def _show_one(posterior: "Posterior", found: "Effect", output: Output) -> None:
-    """All that is known about one effect."""
+    """Show all that is known about one effect."""
     import pandas as pd
 
     from outpoint.cli.summary import make_console, print_line, print_table

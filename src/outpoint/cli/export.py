@@ -57,7 +57,7 @@ def export(
 ) -> None:
     """Write a graph, probabilities or the draws of a run for other programs.
 
-    The suffix of the file tells the format. DOT and GraphML also hold the probabilities of edges.
+    The suffix of the file decides the format. DOT and GraphML also hold the probabilities of edges.
 
     Example: outpoint export outpoint-run-boston boston.graphml --what median
     """
@@ -85,7 +85,7 @@ def _check_options(what: str, out: Path, threshold: float | None, chain: int | N
     from outpoint.posterior.export import check_content
 
     if what not in DESCRIPTIONS:
-        raise OptionError(f"--what is one of {', '.join(DESCRIPTIONS)}, not {what!r}.")
+        raise OptionError(f"--what must be one of {', '.join(DESCRIPTIONS)}, not {what!r}.")
     if chain is not None and what != "trajectory":
         raise OptionError(f"--chain belongs to --what trajectory, not {what}.")
     if what not in ("arviz", "trajectory"):

@@ -82,7 +82,7 @@ def learn(
 
 @contextmanager
 def _running(directory: Path, *, shown: bool, quiet: bool) -> Iterator["RunProgress"]:
-    """Show how a run goes on, and tell how to continue it if it is interrupted."""
+    """Show how a run goes on, and say how to continue it if it is interrupted."""
     from outpoint.cli.terminal import resumable
     from outpoint.learning import IgnoredOptionWarning
     from outpoint.showing import RunProgress
@@ -92,12 +92,12 @@ def _running(directory: Path, *, shown: bool, quiet: bool) -> Iterator["RunProgr
         resumable(directory),
         warnings.catch_warnings(),
     ):
-        warnings.simplefilter("ignore", IgnoredOptionWarning)  # told by the names used here
+        warnings.simplefilter("ignore", IgnoredOptionWarning)  # told with the names of flags
         yield progress
 
 
 def _kind_of_run(method: str, score: str, dataset: "Dataset") -> str:
-    """What kind of run this will most likely be, for those who compile its kernels beforehand."""
+    """The kind of run this will most likely be, for the helpers that compile its kernels ahead."""
     from outpoint.ahead import kind_of_run
 
     if method == "auto":
@@ -106,7 +106,7 @@ def _kind_of_run(method: str, score: str, dataset: "Dataset") -> str:
 
 
 def _content(directory: Path) -> bytes | None:
-    """A digest of the posterior in a directory, None if there is none."""
+    """A digest of the posterior in a directory, or None if there is no posterior."""
     from outpoint.runs import RunDirectory
 
     try:
@@ -117,7 +117,7 @@ def _content(directory: Path) -> bytes | None:
 
 
 def _again(posterior: "Posterior") -> str:
-    """The command line as it makes the same run again, the seed included.
+    """The command line that makes the same run again, with its seed.
 
     A run that a clock may have ended is made again with as many steps as it took.
     """
@@ -159,7 +159,7 @@ def _tell_ignored(context: typer.Context) -> None:
 
 
 def _default_directory(data: str, resume: bool) -> Path:
-    """``outpoint-run-NAME``, with a number if there is one already; the last of them to resume."""
+    """``outpoint-run-NAME``, numbered if that exists; to resume, the last one that exists."""
     stem = re.sub(r"(\.[^.]*)?(\.gz)?$", "", Path(data).name)[:100] or "data"
     last, free = None, Path(f"outpoint-run-{stem}")
     number = 2

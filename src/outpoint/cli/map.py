@@ -27,7 +27,7 @@ def map_command(
             "-o",
             metavar="FILE",
             help="Write the DAG to this file: .dot, .graphml, .csv (adjacency matrix), .bn "
-            "(bnlearn) or .dagitty; and how it was found to FILE.json.",
+            "(bnlearn) or .dagitty; FILE.json then says how it was found.",
         ),
     ] = None,
     given: options.Given,
@@ -91,7 +91,7 @@ def _known_directions(result: "MapResult") -> set[tuple[str, str]]:
 
 
 def _print_result(result: "MapResult", data: "Dataset", chosen: object, out: Path | None) -> None:
-    """Data, model, score, edges, verdict, file."""
+    """Print the data, the model, the score, edges, the verdict and the files."""
     from outpoint.cli.summary import make_console, print_data, print_line
     from outpoint.cli.terminal import printable
     from outpoint.naming import count_of

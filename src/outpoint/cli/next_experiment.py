@@ -16,20 +16,20 @@ def next_experiment(
         str | None,
         typer.Option(
             metavar="FEATURE",
-            help="What is to be found out, such as 'a -> ... -> b', instead of the whole DAG.",
+            help="A feature to find out about, such as 'a -> ... -> b', instead of the whole DAG.",
         ),
     ] = None,
     effect: Annotated[
         str | None,
         typer.Option(
             metavar="CAUSE,EFFECT",
-            help="Or how large this effect is: uncertainty is its standard deviation.",
+            help="Find out about this effect instead; uncertainty is then its standard deviation.",
         ),
     ] = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """How much of what observations leave open an experiment on each variable would tell.
+    """How much an experiment on each variable would show of what observations leave open.
 
     Example: outpoint next-experiment outpoint-run-asia
     """
@@ -39,7 +39,7 @@ def next_experiment(
     posterior = load_run(run)
     pair = None if effect is None else options.parse_group(effect, "--effect")
     if pair is not None and len(pair) != 2:
-        raise OptionError(f"--effect is written CAUSE,EFFECT, not {effect!r}.")
+        raise OptionError(f"--effect must be written CAUSE,EFFECT, not {effect!r}.")
     table = posterior.next_experiment(target, effect=None if pair is None else (pair[0], pair[1]))
     if json:
         print_json({"target": target, "effect": pair, "experiments": frame_to_rows(table)})
@@ -54,7 +54,7 @@ def next_experiment(
         print_line(
             console,
             "Open",
-            f"{before:.3g} {unit}, which no further observations can tell; after setting the "
-            f"variable, what the last column says is expected to be left",
+            f"{before:.3g} {unit}, which no further observations can remove; the last column says "
+            f"how much is expected to be left after setting the variable",
         )
         print_line(console, "Verdict", posterior.verdict)

@@ -3,7 +3,7 @@
 A command takes one parameter for a :class:`Group` of options and is decorated with :func:`takes`:
 on the command line the options stand in its place, and the command is handed what they mean.
 
-Options that several commands share, and what their text means.
+Other options that several commands share are types here, and functions read their text.
 
 The options of a run are those that :mod:`outpoint.options` declares. In the help, those that most
 users need come first, without a panel of their own.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Group(NamedTuple):
-    """Options by name with their declaration and default, and what is made of what was given."""
+    """Options by name, each with its declaration and default, and a function that reads them."""
 
     options: dict[str, tuple[Any, Any]]
     make: Callable[[dict[str, Any]], Any]
@@ -78,7 +78,7 @@ OUTPUT = "Output"
 
 
 def file_to_write(what: str) -> Any:
-    """``--out FILE``, with words on what is written to it."""
+    """The option ``--out FILE``; its help says ``what`` is written to it."""
     return typer.Option("--out", "-o", metavar="FILE", help=what, rich_help_panel=OUTPUT)
 
 
@@ -145,7 +145,7 @@ SETTINGS: dict[str, tuple[Any, Any]] = {
     "raw_units": (RawUnits, False),
     "equivalent_sample_size": (EquivalentSampleSize, None),
 }
-"""Settings of scores, which Python gives to the score itself."""
+"""Settings of scores; in Python they are arguments of the score itself."""
 
 SERIES: dict[str, tuple[Any, Any]] = {
     "time_column": (
@@ -153,14 +153,16 @@ SERIES: dict[str, tuple[Any, Any]] = {
         None,
     ),
     "subject_column": (
-        _series_option(str, "COLUMN", "Column that tells the subjects of a panel apart."),
+        _series_option(
+            str, "COLUMN", "Column that says which subject of a panel a row belongs to."
+        ),
         None,
     ),
     "lags": (
         _series_option(
             int,
             "NUMBER",
-            "Rows are times in order, and variables depend on this many times before.",
+            "Rows are times in order, and variables depend on this many earlier times.",
         ),
         None,
     ),
@@ -175,7 +177,7 @@ SERIES: dict[str, tuple[Any, Any]] = {
         None,
     ),
 }
-"""Options of ``load_series``, which Python calls by itself."""
+"""Options of ``load_series``, which is a call of its own in Python."""
 
 FIRST = ("out", "max_parents", "method", "time", "seed", "resume", "overwrite")
 """The options that the help begins with: those that most users need."""
@@ -185,7 +187,7 @@ SHORT = {"out": "-o"}
 
 
 def parameter(one: Option) -> Any:
-    """The parameter of a command that an option of Python is."""
+    """An option of Python as a parameter of a command."""
     flags, kind, text = flag(one.name), one.kind, one.help or ""
     if kind.text is bool and one.default is not False:
         flags = f"{flags}/--no-{flags.removeprefix('--')}"
@@ -204,7 +206,7 @@ def parameter(one: Option) -> Any:
 
 
 def declared(function: str, *roles: Role) -> Group:
-    """The options of a function of Python that the command line has, all or those of some roles."""
+    """The options of a Python function that the command line has: all, or those with some roles."""
     rank = {name: place for place, name in enumerate(FIRST)}
     chosen = sorted(
         (one for one in options_of(function, *roles) if one.help is not None),
@@ -223,7 +225,7 @@ class Given(dict[str, Any]):
 
     @classmethod
     def parse(cls, words: dict[str, Any]) -> "Given":
-        """Texts of the command line as Python takes them, as far as that needs no data."""
+        """The texts of the command line as Python takes them, as far as that needs no data."""
         given = cls(
             (name, value)
             for name, value in words.items()
@@ -297,7 +299,7 @@ def parse_edge_option(text: str, names: Sequence[str]) -> tuple[str, str]:
     known = [split for split in splits if split[0] in names and split[1] in names]
     edge = (known or splits or [("", "")])[0]
     if not edge[0] or not edge[1]:
-        raise OptionError(f"an edge is written 'A->B', not {text!r}.")
+        raise OptionError(f"an edge must be written 'A->B', not {text!r}.")
     return edge
 
 
@@ -306,7 +308,7 @@ def parse_group(text: str, what: str = "a tier") -> list[str]:
     fields = next(csv.reader([text], skipinitialspace=True), [])
     group = [name.strip() for name in fields if name.strip()]
     if not group:
-        raise OptionError(f"{what} is a list of columns such as 'age,sex', not {text!r}.")
+        raise OptionError(f"{what} must be a list of columns such as 'age,sex', not {text!r}.")
     return group
 
 
@@ -317,7 +319,7 @@ def parse_setting(text: str, names: Sequence[str], what: str) -> tuple[str, str]
     known = [split for split in splits if split[0] in names]
     setting = (known or splits or [("", "")])[0]
     if not setting[0] or not setting[1].strip():
-        raise OptionError(f"{what} is written NAME=VALUE, such as age=40, not {text!r}.")
+        raise OptionError(f"{what} must be written NAME=VALUE, such as age=40, not {text!r}.")
     return setting[0], setting[1].strip()
 
 
@@ -355,7 +357,8 @@ def _parse_moves(texts: Sequence[str]) -> str | dict[str, float]:
             weights[name.strip()] = float(weight)
         except ValueError:
             raise OptionError(
-                f"--moves is written NAME=WEIGHT, such as split_join=1, or paper, not {word!r}."
+                f"--moves must be written NAME=WEIGHT, such as split_join=1, or paper, not "
+                f"{word!r}."
             ) from None
     return weights
 
@@ -364,7 +367,9 @@ def _parse_candidates(text: str) -> tuple[str, list[str]]:
     """A variable and its candidates, of a text such as ``y:a,b``."""
     name, colon, others = text.partition(":")
     if not colon or not name.strip():
-        raise OptionError(f"--candidates-of is written NAME:NAMES, such as y:a,b, not {text!r}.")
+        raise OptionError(
+            f"--candidates-of must be written NAME:NAMES, such as y:a,b, not {text!r}."
+        )
     return name.strip(), parse_group(others, "--candidates-of")
 
 
@@ -374,7 +379,7 @@ def _read_start(path: str, names: Sequence[str]) -> "Dag":
 
     if not Path(path).exists():
         raise OptionError(
-            f"--start is {', '.join(STARTS)} or the file of a DAG; there is no file {path!r}."
+            f"--start must be {', '.join(STARTS)} or the file of a DAG; there is no file {path!r}."
         )
     return read_dag(path, names)
 
@@ -390,7 +395,7 @@ def _parse_order(text: str) -> tuple[str, list[str]]:
 def _parse_cut(text: str) -> tuple[str, int]:
     column, colon, size = text.rpartition(":")
     if not colon or not column.strip() or not _is_size(size.strip()):
-        raise OptionError(f"--discretize is written COLUMN:K, such as age:3, not {text!r}.")
+        raise OptionError(f"--discretize must be written COLUMN:K, such as age:3, not {text!r}.")
     return column.strip(), int(size)
 
 
@@ -402,4 +407,4 @@ READERS: dict[str, Callable[[list[str]], Any]] = {
     "ordinal": lambda texts: dict(map(_parse_order, texts)),
     "discretize": lambda texts: dict(map(_parse_cut, texts)),
 }
-"""Lists of texts that are no names alone."""
+"""Functions that read lists of texts which are more than names."""

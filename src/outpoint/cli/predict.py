@@ -36,7 +36,9 @@ def predict(
     ] = None,
     quantiles: Annotated[
         str,
-        typer.Option(metavar="NUMBERS", help="Of a continuous target, separated by commas."),
+        typer.Option(
+            metavar="NUMBERS", help="Quantiles of a continuous target, separated by commas."
+        ),
     ] = "0.025,0.25,0.5,0.75,0.975",
     output: Output,
 ) -> None:
@@ -94,5 +96,5 @@ def _parse_numbers(text: str) -> list[float]:
         return [float(word) for word in text.split(",")]
     except ValueError:
         raise OptionError(
-            f"--quantiles are probabilities such as 0.05,0.5,0.95, not {text!r}."
+            f"--quantiles must be probabilities such as 0.05,0.5,0.95, not {text!r}."
         ) from None

@@ -51,7 +51,7 @@ def report(
 
 
 def _read_data(data: str, given: options.Given, posterior: "Posterior") -> "Dataset":
-    """The data of a run, and no others: the report describes them as those it was learned from."""
+    """The data of a run, and no others: the report says that the run was learned from them."""
     own = given or options.Given(posterior.info.reading or {})
     dataset = own.load(data)
     if dataset.fingerprint() != posterior.info.fingerprint:

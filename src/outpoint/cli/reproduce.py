@@ -107,7 +107,7 @@ def _prepare(out: Path, names: list[str], resume: bool, overwrite: bool) -> None
 
 @contextmanager
 def _resumable(out: Path) -> Iterator[None]:
-    """Around the work: what is done when it is interrupted, or the disk is full, stays."""
+    """Around the work: what is done stays if it is interrupted or the disk is full."""
     from outpoint.cli.terminal import Interrupted
     from outpoint.runs.checkpoint import explained
 

@@ -74,7 +74,7 @@ def score(
 
 
 def _load_for(graph: Path, data: str, given: options.Given) -> "Dataset":
-    """The data, with all columns that the graph names, also those that are usually left out."""
+    """The data with all columns that the graph names, even those that are usually left out."""
     from outpoint.data.reading import UnknownColumnError
     from outpoint.graphs import read_dag
 

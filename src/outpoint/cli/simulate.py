@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 RANDOM = "The random DAG"
 VALUES = "The values"
 INTERVENTIONS = "interventions"
-"""The column that tells which variables were set in each row."""
+"""The column that says which variables were set in each row."""
 
 SERIES = "Series (GRAPH has nodes such as x[-1])"
 MOST_NUMBERS = 100_000_000
@@ -226,7 +226,7 @@ def simulate(
     rng = np.random.default_rng(checked_seed(seed))
     experiments = [_parse_experiment(text) for text in values.intervene or ()]
     if kind not in ("gaussian", "categorical", "mixed"):
-        raise OptionError(f"--kind is gaussian, categorical or mixed, not {kind!r}.")
+        raise OptionError(f"--kind must be gaussian, categorical or mixed, not {kind!r}.")
     files.check()
     random.check(is_random=graph is None)
     fixed = [
@@ -324,16 +324,16 @@ def _parse_experiment(text: str) -> tuple[list[str], int]:
     """The variables of NAMES:ROWS, and in how many rows they are set."""
     names, colon, size = text.rpartition(":")
     if not colon or not size.strip().isdecimal() or len(size) > 12 or int(size) == 0:
-        raise OptionError(f"--intervene is written NAMES:ROWS, such as a:100, not {text!r}.")
+        raise OptionError(f"--intervene must be written NAMES:ROWS, such as a:100, not {text!r}.")
     return options.parse_group(names, "--intervene"), int(size)
 
 
 def _check_size(n_nodes: int, n_obs: int) -> None:
-    """Refuse what no machine holds before it is asked to."""
+    """Refuse, before any work is done, data that no machine can hold."""
     from outpoint.graphs.validation import MOST_NODES
 
     if n_nodes > MOST_NODES:
-        raise OptionError(f"--nodes is at most {MOST_NODES:,}, not {n_nodes:,}.")
+        raise OptionError(f"--nodes must be at most {MOST_NODES:,}, not {n_nodes:,}.")
     if n_nodes * n_obs > MOST_NUMBERS:
         raise OptionError(
             f"{n_obs:,} observations of {n_nodes:,} variables are more than {MOST_NUMBERS:,} "

@@ -1,4 +1,4 @@
-"""What ``outpoint learn`` shows in the end: a summary that fits a screen."""
+"""What ``outpoint learn`` shows at the end: a summary that fits a screen."""
 
 import math
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ LEAST_SHOWN = 0.0005
 """Smaller probabilities are 0.000 on the screen; such edges are not listed."""
 
 ROUNDING = 1e-12
-"""Numbers that are smaller beside those of the same unit are rounding errors."""
+"""Numbers that are smaller than this share of others in the same unit are rounding errors."""
 
 N_KINDS_SHOWN = 60
 LABEL_WIDTH = 10
@@ -37,7 +37,7 @@ FILE_WIDTH = 10_000
 
 
 def make_console() -> Console:
-    """Standard output; in a file or a pipe it is as wide as its lines."""
+    """A console on standard output; in a file or a pipe it is as wide as its lines."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = FILE_WIDTH
@@ -47,7 +47,7 @@ def make_console() -> Console:
 def print_summary(
     posterior: Posterior, data: Dataset, score: object, directory: Path, *, is_chosen: bool
 ) -> None:
-    """Data, model, evidence, strongest edges, verdict, files.
+    """Print the data, the model, the evidence, the strongest edges, the verdict and the files.
 
     ``is_chosen`` says that the method was chosen by the number of variables.
     """
@@ -78,7 +78,7 @@ def print_summary(
 
 
 def print_data(console: Console, data: Dataset, score: object) -> None:
-    """Source and size, the kind of every column, and a line for each decision of reading them."""
+    """Print source and size, the kinds of columns, and a line for each decision made in reading."""
     print_line(console, "Data", f"{data.source}: {data.describe()}")
     print_line(console, "Kinds", describe_kinds(data))
     label = "Note"
@@ -89,7 +89,7 @@ def print_data(console: Console, data: Dataset, score: object) -> None:
 
 
 def describe_kinds(data: Dataset) -> str:
-    """The columns of each kind with the number of their levels; of many columns the rarer kind."""
+    """The columns of each kind with numbers of levels; of many columns, only the rarer kind."""
     parts = {
         "continuous": [name for name, one in _levels(data) if one is None],
         "categorical": [f"{name} ({len(one)} levels)" for name, one in _levels(data) if one],
@@ -122,7 +122,7 @@ def _seconds(elapsed: float | None) -> str:
 
 
 def print_line(console: Console, label: str, line: str) -> None:
-    """A label and what it says, in one line."""
+    """Print a label and its text in one line."""
     console.print(
         Text.assemble((f"{label:<{LABEL_WIDTH}}", "bold"), printable(line)), soft_wrap=True
     )
@@ -131,10 +131,10 @@ def print_line(console: Console, label: str, line: str) -> None:
 def print_table(
     console: Console, frame: "pd.DataFrame", title: str, *, significant: Sequence[str] = ()
 ) -> None:
-    """A few rows of a table, a dash where there is no number.
+    """Print a few rows of a table, with a dash where there is no number.
 
-    Numbers have three decimals, in columns that are ``significant`` three digits that count; what
-    only rounding has left beside the other ones in its row is 0.
+    Numbers have three decimals, or three significant digits in the columns that are
+    ``significant``; there, a rounding error beside the other numbers of its row is shown as 0.
     """
     console.print(Text(printable(title), "bold"))
     sizes = frame[[name for name in frame.columns if str(name) in significant]].select_dtypes(
@@ -162,7 +162,7 @@ def print_table(
 
 
 def _cell(value: object, least: float | None) -> str:
-    """Text, or a number: with ``least`` the digits that count, or 0 if it is less."""
+    """A cell as text; with ``least``, a number in significant digits, or 0 if it is smaller."""
     if not isinstance(value, float):
         return printable(str(value))
     if math.isnan(value):
@@ -186,7 +186,7 @@ def _fit(words: list[str], columns: dict[str, list[str]], room: int) -> list[lis
 
 
 def _strongest_edges(posterior: Posterior, width: int) -> Table:
-    """The most probable edges, each pair in its more probable direction."""
+    """A table of the most probable edges, each pair in its more probable direction."""
     table = Table(box=None, pad_edge=False, title_justify="left")
     table.add_column("strongest edges")
     table.add_column("P(edge)", justify="right")

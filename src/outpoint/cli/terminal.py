@@ -1,10 +1,7 @@
 """What commands share: the runs they are given, where results go, failing streams, ending early.
 
-Runs and graphs that a command is given, and what to say where they are not usable.
-
-Where a command's result goes: standard output, a file, JSON.
-
-Standard streams that are closed, full or gone.
+A result goes to standard output or to a file, as text or as JSON. Standard streams can be closed,
+full or gone.
 
 Standard error that nobody reads any more must not end a run: a terminal that was closed, or a
 ``tee`` that has died, makes every write fail. From the first failure on, what is written goes
@@ -12,7 +9,7 @@ nowhere. What cannot be written to standard output is missed, so it is an error,
 a command that has failed from one that has done its work. Text from data is made `printable`: every
 character is visible, and none moves the cursor of a terminal.
 
-Ending early: Ctrl-C or a polite request of the system, and how to go on afterwards.
+A command that ends early, by Ctrl-C or because the system asks it to, says how to go on.
 """
 
 import errno
@@ -79,8 +76,8 @@ def read_graph(path: Path, names: Sequence[str]) -> "Dag":
     missing = [name for name in names if name not in dag.names]
     if missing:
         raise GraphError(
-            f"{path} lacks the variable {quote_name(missing[0])}: nodes without edges are listed "
-            "as well."
+            f"{path} lacks the variable {quote_name(missing[0])}: nodes without edges must be "
+            "listed, too."
         )
     return dag
 
@@ -196,7 +193,7 @@ class ForgivingStream:
         return len(text)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing, as nothing is held back."""
 
     def _give_up(self) -> None:
         self._is_gone = True
@@ -206,7 +203,7 @@ class ForgivingStream:
             os.close(nowhere)
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else is that of the stream."""
+        """Everything else comes from the stream itself."""
         return getattr(self._stream, name)
 
 
@@ -222,12 +219,12 @@ class ClosedStream(io.TextIOBase):
 
 
 def is_of_output(error: Exception) -> bool:
-    """Whether an error is one of a stream; those of files, which have names, are told elsewhere."""
+    """Whether an error comes from a stream, not from a file, which would have a name."""
     return isinstance(error, OSError) and error.filename is None and error.errno in _OF_STREAMS
 
 
 def discard_output() -> None:
-    """Let what is still held back for standard output go nowhere."""
+    """Throw away what is still held back for standard output."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -256,7 +253,7 @@ class Interrupted(Exception):
 
 @contextmanager
 def resumable(directory: Path) -> Iterator[None]:
-    """Around work that is interrupted before it has anything to show."""
+    """Around work: where it leaves a checkpoint, an interruption says how to continue it."""
     from outpoint.runs import RunDirectory
 
     try:
@@ -268,7 +265,7 @@ def resumable(directory: Path) -> Iterator[None]:
 
 
 def _resume_command(directory: Path) -> str:
-    """The command line of this process, with what continues the run in ``directory``."""
+    """The command line of this process, changed so that it continues the run in ``directory``."""
     command, *words = [word for word in sys.argv[1:] if word not in ("--resume", "--overwrite")]
     added = ["--resume"]
     if not any(word in ("--out", "-o") or word.startswith("--out=") for word in words):
@@ -278,7 +275,7 @@ def _resume_command(directory: Path) -> str:
 
 @contextmanager
 def without_complaints() -> Iterator[None]:
-    """Show no Ctrl-C that Python loses while collecting garbage; it counts later."""
+    """Hide a Ctrl-C that Python loses while it collects garbage; it takes effect later."""
     before = sys.unraisablehook
 
     def show(lost: Any) -> None:

@@ -35,16 +35,16 @@ from outpoint.errors import DataError, OptionError
 from outpoint.naming import count_of
 
 LEAST_KEPT = 2 / 3
-"""Rows with missing values are dropped by themselves if at least this share of all stays."""
+"""Rows with missing values are dropped unasked if at least this share of all rows stays."""
 
 MOST_MISSING = 1 - LEAST_KEPT
 """A column with a larger share of missing values, which alone would cost too many rows, is set
-aside by itself."""
+aside unasked."""
 
 LEAST_PRESENT = 0.05
-"""Where missing values are integrated out, a column with a smaller share of values is set aside by
-itself: it would say next to nothing, and chains would take the longer to forget what they have
-made up for it the more of it is made up."""
+"""Where missing values are integrated out, a column with a smaller share of values is set aside
+unasked: it would say next to nothing, and the more of it chains make up, the longer they take to
+forget what they made up."""
 
 
 def build(
@@ -63,7 +63,7 @@ def build_rows(
     given: dict[str, object] | None,
     entries: Iterable[Entry] | None,
 ) -> tuple[Dataset, npt.NDArray[np.int64]]:
-    """That data set, and which rows of the source it has."""
+    """The data set as :func:`build` makes it, and which rows of the source it has."""
     names = tuple(source.names[v] for v in reading.choose(source.names))
     check_column_names(names)
     if source.n_rows == 0:
@@ -303,7 +303,7 @@ class _Door:
 
 
 def _where(source: Source, rows: npt.NDArray[np.int64]) -> Where:
-    """The words for a row of data, which stands in one of these rows of its source."""
+    """A function that says in words where a row of data is, given its rows in the source."""
     return lambda row: source.where(int(rows[row]))
 
 
@@ -312,7 +312,7 @@ def _plain(asked: Asked | None) -> Kind | None:
 
 
 def _as_numbers(column: Column) -> Column:
-    """A column whose levels are numbers as these numbers; NaN stays where a value is missing."""
+    """A column with its levels, which are numbers, as values; NaN stays where one is missing."""
     if column.levels is None:
         return column
     found = as_continuous(column.take(~column.missing))
@@ -325,7 +325,7 @@ def _as_numbers(column: Column) -> Column:
 def _make(
     source: Source, reading: Reading, asked: Mapping[str, Asked], names: Sequence[str]
 ) -> tuple[list[Made], int]:
-    """The columns as their source has them, and how many rows of cardinalities stand above."""
+    """The columns as their source has them, and how many rows of cardinalities are above them."""
     number = {name: v for v, name in enumerate(source.names)}
     made = [source.make(number[name], _plain(asked.get(name))) for name in names]
     if not _has_cardinalities(source, reading, asked, dict(zip(names, made, strict=True))):
@@ -343,7 +343,7 @@ def _make(
 def _has_cardinalities(
     source: Source, reading: Reading, asked: Mapping[str, Asked], known: Mapping[str, Made]
 ) -> bool:
-    """Whether the first row holds cardinalities; the columns left out are asked as well."""
+    """Whether the first row holds cardinalities, judged by all columns, even those left out."""
     if reading.cardinality_row is not None:
         return reading.cardinality_row
     if not source.maybe_cardinalities or "continuous" in asked.values():
@@ -364,7 +364,7 @@ def _interventions(
     names: Sequence[str],
     n_above: int,
 ) -> Interventions:
-    """What was set in each row, by the column that tells, the user, or the source itself."""
+    """What was set in each row, according to a column, the user, or the source itself."""
     if reading.interventions is not None:
         entries = _entries_of(source, reading.interventions)[n_above:]
     elif entries is None:
@@ -375,11 +375,11 @@ def _interventions(
 
 
 def _entries_of(source: Source, name: str) -> list[str]:
-    """The texts of the column that tells what was set; empty where there is none."""
+    """The texts of the column that says what was set; empty where there is none."""
     column = source.make(source.names.index(name), "categorical")
     if isinstance(column, ColumnProblem):
         raise DataError(
-            f"Column {name!r} holds no names of variables, so it tells no interventions."
+            f"Column {name!r} holds no names of variables, so it does not say what was set."
         )
     present = ~column.missing
     found = as_categorical(column.take(present))

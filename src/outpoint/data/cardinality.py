@@ -1,13 +1,11 @@
 """Tables of codes: a row that states the numbers of levels, and columns that only name levels.
 
-The row of cardinalities that some benchmark files carry below their header.
+Some benchmark files carry a row of cardinalities below their header: they hold the codes ``0 ..
+r-1`` and say ``r`` for every column in the first row, so that levels that happen not to occur are
+known. Read as data, that row would add a level to every column; read as cardinalities by mistake, a
+real observation would be lost. The rule is therefore strict: see :func:`has_cardinality_row`.
 
-Such a file holds the codes ``0 .. r-1`` and says ``r`` for every column in its first row, so that
-levels that happen not to occur are known. Read as data, that row would add a level to every column;
-read as cardinalities by mistake, a real observation would be lost. The rule is therefore strict:
-see :func:`has_cardinality_row`.
-
-Tables of coded categories: whole numbers that only name levels.
+Without such a row, whole numbers may still only name levels: see :func:`are_codes`.
 """
 
 from collections.abc import Sequence
@@ -79,7 +77,7 @@ def _take(column: Column) -> Column:
 
 MOST_CODES = 3
 """A table is taken as coded if no column has more values. Of 1,589 public tables the limit 3 takes
-four for coded and errs in none; with 4 scales of answers are among them."""
+four for coded and errs in none; with 4, scales of answers are among them."""
 
 
 def are_codes(columns: Sequence[Column]) -> bool:

@@ -47,7 +47,7 @@ _DATES = (
 
 @contextmanager
 def looked_at(column: str) -> Iterator[None]:
-    """Around what looks at the values of a column, which may be objects that fail in doing so."""
+    """Around code that looks at the values of a column, which may be objects that then fail."""
     try:
         yield
     except (OutpointError, MemoryError):
@@ -60,7 +60,7 @@ def looked_at(column: str) -> Iterator[None]:
 
 
 def missing_spellings(distinct: Iterable[str], words: Collection[str] | None) -> frozenset[str]:
-    """Which of a column's distinct texts stand for nothing; empty ones always do.
+    """Which of a column's distinct texts stand for a missing value; empty ones always do.
 
     ``words`` are those that the user says. Left open, they are the usual spellings; "None" is an
     answer where there are other words, and so is "-" beside "+".

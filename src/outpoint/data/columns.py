@@ -94,11 +94,11 @@ class Column:
 def decide_kind(
     column: Column, asked: Kind | None = None, prefer: Kind | None = None
 ) -> Kind | None:
-    """The kind of a column; None for a constant number, which tells nothing.
+    """The kind of a column; None for a constant number, which says nothing about it.
 
     Text, truth values and numbers with two values are categorical, other numbers continuous, and
     so are ordered levels, by their ranks. Where a kind is preferred, because the score needs it,
-    levels that are numbers are continuous, or whole numbers categorical.
+    levels that are numbers become continuous, or whole numbers become categorical.
     """
     if asked is not None:
         return asked
@@ -378,7 +378,7 @@ def assemble(
     """Names, values and levels of columns, each of its kind by :func:`decide_kind`.
 
     Columns that are ``ranked``, and ordered levels taken as continuous, enter as normal scores.
-    What is made of a column rests on the values it has; missing ones stay missing.
+    What is made of a column depends on the values it has; missing ones stay missing.
     """
     of_constants: Kind = "continuous" if "continuous" in kinds.values() else "categorical"
     values, levels = [], []

@@ -1,6 +1,4 @@
-"""What the columns of a table of slices are: variables, their values before, and static ones.
-
-One validated table of data, the only form in which the rest of the package sees data.
+"""One validated table of data, the only form in which the rest of the package sees data.
 
 A :class:`Dataset` is a rectangle of finite numbers with a name and a kind for every column; a cell
 without a value holds NaN. A continuous column holds its values; a categorical column holds level
@@ -52,11 +50,11 @@ MOST_LAGS = 10**4
 class Slices:
     """How a table was made of a series.
 
-    Each row holds a time and the ``lags`` before it, ``x[-1]`` being x one time before. ``static``
-    columns do not change within a subject, or follow from their values before. Variables may depend
-    on others at the same time if they are ``contemporaneous``. ``origin`` (row, 2) has the subject
-    of each row and the place of its time among all rows of the series, those of a subject one after
-    the other, by which the same value is known again in other rows.
+    Each row holds a time and the ``lags`` before it, ``x[-1]`` being x one time earlier. ``static``
+    columns do not change within a subject, or follow from their earlier values. Variables may
+    depend on others at the same time if they are ``contemporaneous``. ``origin`` (row, 2) has the
+    subject of each row and the place of its time among all rows of the series, those of a subject
+    one after the other, by which the same value is recognised in other rows.
     """
 
     lags: int
@@ -75,18 +73,18 @@ class Slices:
         return tuple(name for name in names if name in earlier or name in self.static)
 
     def past(self, names: Sequence[str]) -> list[tuple[str, int]]:
-        """The variable that each column holds, and how many times before; 0 for static ones."""
+        """The variable that each column holds, and how many times earlier; 0 for static ones."""
         lags = range(1, self.lags + 1)
         known = {lagged_name(name, lag): (name, lag) for name in names for lag in lags}
         return [known.get(name, (name, 0)) for name in names]
 
     def take(self, rows: npt.NDArray[Any]) -> "Slices":
-        """Those of some of the rows."""
+        """The slices of these rows."""
         return self if self.origin is None else replace(self, origin=self.origin[rows])
 
 
 def lagged_name(name: str, lag: int) -> str:
-    """The name of the column that holds a variable ``lag`` times before."""
+    """The name of the column that holds a variable ``lag`` times earlier."""
     return f"{name}[-{lag}]" if lag else name
 
 
@@ -119,7 +117,7 @@ class Dataset:
     empty, all columns are continuous. ``interventions`` has one entry per row, the names of the
     variables that were set from outside in it; left empty, all rows were only observed. A table
     that ``declares_states`` has a row with the number of states of every column, and is taken as it
-    is, copies included. ``slices`` tells which columns of a time series are earlier values of
+    is, copies included. ``slices`` says which columns of a time series are earlier values of
     others.
 
     How the data came here takes no part in comparisons: ``source`` says where from; ``path`` is
@@ -345,7 +343,7 @@ class Dataset:
     def to_frame(self, interventions: str | None = None) -> "pd.DataFrame":
         """A pandas DataFrame; categorical columns carry their labels and all their levels.
 
-        With ``interventions``, a further column of this name tells what was set in each row.
+        With ``interventions``, a further column of this name says what was set in each row.
         """
         import pandas as pd
 
@@ -459,7 +457,7 @@ def describe_holes(data: Dataset) -> str:
     total = int(numbers.sum())
     where = ""
     if data.slices is not None:
-        where = f" of a table in which a value stands in up to {data.slices.lags + 1} rows"
+        where = f" of a table in which a value appears in up to {data.slices.lags + 1} rows"
     return f"{count_of(total, 'cell')} {'is' if total == 1 else 'are'} missing, in {counts}{where}"
 
 

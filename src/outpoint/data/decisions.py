@@ -80,7 +80,7 @@ def _ways_to_keep(kind: ProblemKind, problems: Sequence[ColumnProblem]) -> list[
 
 
 def describe_doubts(doubts: Sequence[ColumnProblem]) -> list[str]:
-    """A line for each assumption that reading cells has made."""
+    """A line for each assumption that was made in reading cells."""
     lines = []
     for kind in dict.fromkeys(doubt.kind for doubt in doubts):
         names = [doubt.name for doubt in doubts if doubt.kind == kind]
@@ -153,7 +153,7 @@ def describe_counts(name: str) -> str:
     """The line on a table of all combinations with counts."""
     return (
         f"the rows look like all combinations of categories and {name!r} like their counts; to "
-        f"count each row so often, use {option('weights', name)}"
+        f"count each row that many times, use {option('weights', name)}"
     )
 
 

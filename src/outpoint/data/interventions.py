@@ -19,7 +19,7 @@ Targets = tuple[str, ...]
 Interventions = tuple[Targets, ...]
 
 Entry = str | Iterable[str] | float | None
-"""What may tell the variables that were set in a row: names, or nothing, NaN included."""
+"""What may name the variables that were set in a row; None, NaN and empty text name none."""
 
 SEPARATORS = (";", "|", ",", None)
 """What may stand between names, tried in this order; None is white space."""
@@ -28,12 +28,12 @@ SEPARATORS = (";", "|", ",", None)
 def parse_interventions(
     entries: Any, names: Sequence[str], where: Callable[[int], str] = lambda row: f"row {row + 1}"
 ) -> Interventions:
-    """The names set in each row, in the order of ``names``; nothing at all if no row has any."""
+    """The names set in each row, in the order of ``names``; an empty tuple if no row has any."""
     try:
         listed = list_of(entries)
     except Exception:
         raise OptionError(
-            "interventions has one entry for each row, the variables set in it, not "
+            "interventions must have one entry for each row, the variables set in it, not "
             f"{in_brief(entries)}."
         ) from None
     number = {name: v for v, name in enumerate(names)}
@@ -84,7 +84,7 @@ def count_rows_by_targets(interventions: Interventions) -> list[tuple[Targets, i
 
 
 def _names_of(entry: Any, number: dict[str, int], where: str) -> list[str]:
-    """The names in one entry; in a text, at the separator that makes known names of it."""
+    """The names in one entry; a text is split at the separator that gives known names."""
     if (
         entry is None
         or type(entry).__name__ == "NAType"
@@ -94,7 +94,7 @@ def _names_of(entry: Any, number: dict[str, int], where: str) -> list[str]:
     if not isinstance(entry, str):
         try:
             return [str(name) for name in entry]
-        except Exception:  # whatever an entry does that is no collection of names
+        except Exception:  # whatever an entry does that is not a collection of names
             shown = in_brief(entry)
             raise DataError(
                 f"the interventions in {where} are {shown}, not names of variables."

@@ -43,13 +43,13 @@ _OF_TABLES = {"missing", "strict", "allow_degenerate", "keep", "prefer"}
 def load(data: Data, asked: Options, *, keeps_holes: bool = False) -> Dataset:
     """The data, read as ``asked``; :func:`load_dataset` says what is read how.
 
-    What ``missing="auto"`` means depends on who reads: with ``keeps_holes`` they are kept.
+    What ``missing="auto"`` means depends on who reads: ``keeps_holes`` keeps missing values.
     """
     column = asked.interventions if isinstance(asked.interventions, str) else None
     entries = None if column is not None else asked.interventions
     reading = Reading.of(replace(asked, interventions=column))
     data = _plain(data)
-    # a list for each row is no option that could be written down
+    # a list for each row is not an option that could be written down
     chosen = reading.given()
     given = chosen if entries is None else None
     reading = _with_holes(reading, keeps_holes)
@@ -122,26 +122,26 @@ def load_dataset(
         Numeric columns to cut at quantiles, each into the given number of levels:
         ``{"age": 3}``. ``"all"`` stands for all continuous columns.
     weights
-        A column of whole numbers that tells how often each row was observed, as in a table of
+        A column of whole numbers that says how often each row was observed, as in a table of
         counts; it is not a variable itself.
     missing
-        ``"augment"`` keeps them: :func:`learn` integrates them out. ``"drop"`` leaves out rows with
-        missing values, ``"refuse"`` refuses them. ``"auto"`` keeps them, too; whoever has no use
-        for them, such as ``find_map``, ``log_score`` and scores without a model of the data, leaves
-        out columns that lack more than a third of their values, then rows if at least two thirds of
-        them stay, and refuses otherwise.
+        ``"augment"`` keeps missing values: :func:`learn` integrates them out. ``"drop"`` leaves out
+        rows with missing values, ``"refuse"`` refuses them. ``"auto"`` keeps them, too; whoever has
+        no use for them, such as ``find_map``, ``log_score`` and scores without a model of the data,
+        leaves out columns that lack more than a third of their values, then rows if at least two
+        thirds of them stay, and refuses otherwise.
     na
         Words that stand for a missing value, instead of the usual ones; an empty cell always does.
     decimal
-        The decimal mark of numbers in a file, found unless given.
+        The decimal mark of numbers in a file; it is found from the cells unless given.
     separator
-        What separates the columns of a file, found unless given.
+        What separates the columns of a file; it is found from the first lines unless given.
     cardinality_row
         Whether the first row below the header holds the number of levels of each column; left open,
         such a row is recognised in files.
     interventions
-        Which variables were set from outside in each row: the name of a column that tells, which is
-        no variable itself (``a;b`` where a and b were set, nothing where the row was only
+        Which variables were set from outside in each row: the name of a column that says so, which
+        is not a variable itself (``a;b`` where a and b were set, nothing where the row was only
         observed), or a list with the names for each row.
     strict
         Refuse what would be left out or assumed, all of it in one message.
@@ -152,7 +152,7 @@ def load_dataset(
     prefer
         The kind that the score needs: whole numbers are read as categories for
         ``"categorical"``, numbers with two values and truth values as numbers for
-        ``"continuous"``. ``learn`` and its like say so by themselves.
+        ``"continuous"``. ``learn`` and similar functions set it themselves.
     """
     raise NotImplementedError  # _load_dataset is called instead
 
@@ -160,7 +160,7 @@ def load_dataset(
 def load_rows(
     data: Data, apart: Mapping[str, str], options: Mapping[str, Any], *, keeps_holes: bool
 ) -> tuple[Dataset, npt.NDArray[np.int64], dict[str, Column]]:
-    """Data without some columns, which rows of the file they are, and these columns.
+    """Data without some columns, the numbers of their rows in the file, and these columns.
 
     The columns ``apart``, by the options that name them, have all rows of the file, and their cells
     as levels unless they are numbers. ``options`` are those of :func:`load_dataset`, and with
@@ -228,7 +228,7 @@ def _reread(
     useless = [name for name in _OF_CELLS if name in given]
     if useless:
         raise OptionError(
-            f"{' and '.join(map(named, useless))} tell how cells are read, and these data are a "
+            f"{' and '.join(map(named, useless))} say how cells are read, but these data are a "
             "Dataset already; leave the options out."
         )
     is_unchanged = not given.keys() - _OF_TABLES and entries is None and not has_holes
@@ -242,7 +242,7 @@ def _reread(
 
 
 def _changes_kinds(data: Dataset, reading: Reading) -> bool:
-    """Whether columns of the kind that is not preferred could be of the other."""
+    """Whether there are columns that are not of the preferred kind."""
     return reading.prefer is not None and set(data.kinds) != {reading.prefer}
 
 

@@ -59,7 +59,7 @@ class Missing(NamedTuple):
 def refuse(
     problems: Sequence[ColumnProblem], missing: Sequence[Missing], n_rows: tuple[int, int]
 ) -> None:
-    """Raise one error that says all that is wrong; nothing if nothing is.
+    """Raise one error that says all that is wrong; do nothing if nothing is.
 
     ``n_rows`` is the number of rows with a missing value, and of all rows.
     """

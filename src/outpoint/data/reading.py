@@ -161,7 +161,7 @@ _KINDS: tuple[tuple[str, Asked], ...] = (
     ("discretize", "continuous"),
     ("ordinal", "ordinal"),
 )
-"""Options that name columns, and the kind as which these are read."""
+"""Options that name columns, and the kind that these are read as."""
 
 _CONTRADICTIONS = tuple(
     {one, other}

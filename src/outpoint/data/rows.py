@@ -22,7 +22,7 @@ MAX_ROWS = 20_000_000
 
 
 def repeat_rows(weights: Column, where: Where) -> npt.NDArray[np.int64]:
-    """The rows, each as often as its weight says; raises DataError if a weight is no count."""
+    """The rows, each as often as its weight says; raises DataError if a weight is not a count."""
     values, subject = weights.values, f"The weights in column {weights.name!r}"
     if weights.levels is not None:
         raise DataError(f"{subject} are not all numbers; correct them.")
@@ -35,13 +35,13 @@ def repeat_rows(weights: Column, where: Where) -> npt.NDArray[np.int64]:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DataError(
-            f"{subject} say how often each row was observed, and {values[row]:g} in {where(row)} "
-            f"is no whole number from 0; round them, or leave out {named('weights')}."
+            f"{subject} say how often each row was observed, but {values[row]:g} in {where(row)} "
+            f"is not a whole number from 0; round them, or leave out {named('weights')}."
         )
     total = values.sum()
     if not 1 <= total <= MAX_ROWS:
         raise DataError(
-            f"{subject} add up to {total:,.0f} rows, and 1 to {MAX_ROWS:,} can be used."
+            f"{subject} add up to {total:,.0f} rows, but only 1 to {MAX_ROWS:,} can be used."
         )
     return np.repeat(np.arange(values.size), values.astype(np.int64))
 
@@ -85,6 +85,6 @@ def refuse_correlations(names: Sequence[str], values: Floats) -> None:
         return
     what = "correlations" if np.allclose(diagonal, 1.0) else "covariances"
     raise DataError(
-        f"The table is a matrix of {what} between {enumerate_names(names, limit=4)}, and not one "
-        "row per observation, which is what can be learned from."
+        f"The table is a matrix of {what} between {enumerate_names(names, limit=4)}, but learning "
+        "needs one row per observation."
     )

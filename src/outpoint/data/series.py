@@ -46,7 +46,7 @@ def load_series(
         The column of times: numbers, or dates such as 2024-05-31. Without it rows are in order, and
         there are no gaps.
     subject
-        The column that tells subjects apart; rows of different subjects are never paired.
+        The column that says whose a row is; rows of different subjects are never paired.
     lags
         How many earlier times a variable may depend on.
     static
@@ -86,7 +86,7 @@ def read_series(
     keeps_holes: bool,
     **reading: Any,
 ) -> Dataset:
-    """What :func:`load_series` does; with ``keeps_holes`` ``missing="auto"`` keeps them."""
+    """What :func:`load_series` does; with ``keeps_holes``, ``missing="auto"`` keeps holes."""
     fixed = tuple(static)
     if reading.get("weights") is not None:
         raise OptionError(
@@ -126,7 +126,7 @@ class _Order:
 
     @classmethod
     def of(cls, numbers: Integers, time: Column | None, subject: Column | None) -> "_Order":
-        """Sort the rows; ``numbers`` are theirs in the file, which tell time if nothing else."""
+        """Sort the rows; ``numbers``, their places in the file, are times for want of others."""
         whose = np.zeros(len(numbers), dtype=np.intp)
         if subject is not None:
             whose = _complete(subject, "subject").values[numbers].astype(np.intp)
@@ -187,8 +187,8 @@ class _Order:
         last = np.flatnonzero(run >= lags)
         if not len(last):
             raise DataError(
-                f"No {lags + 1} rows follow each other without a gap, as {lags} lags need, but at "
-                f"most {int(run.max()) + 1}: use fewer lags"
+                f"{count_of(lags, 'lag')} would need {lags + 1} rows without a gap, but at most "
+                f"{int(run.max()) + 1} follow each other: use fewer lags"
                 + (", or check the times." if (same & ~follows).any() else ".")
             )
         return last, int((same & ~follows).sum())
@@ -248,7 +248,7 @@ def _text_at(column: Column, row: int) -> str:
 
 
 def _times(column: Column) -> Floats:
-    """Times as numbers: dates count in months if they are all at one day, or at the end, of one."""
+    """Times as numbers: dates count in months if all are on one day of the month, or at its end."""
     _complete(column, "time")
     if column.levels is None:
         return column.values

@@ -108,7 +108,7 @@ def bound_weights(
 
 
 def _draw_scores(parent_levels: int, child_levels: int, rng: np.random.Generator) -> Floats:
-    """Scores of an edge: of the levels of a categorical child, in a row for each of the parent's.
+    """Scores of an edge: those of a categorical child's levels, in a row for each parent level.
 
     For a continuous child, one column with the scores of the parent's levels.
     """
@@ -402,7 +402,7 @@ def _read_interventions(
 ) -> tuple[Interventions, Booleans]:
     """The targets of each row, and whether a node depends on its parents (row, node).
 
-    It does unless it is set.
+    A node does so unless it is set.
     """
     targets = parse_interventions(interventions, dag.names)
     check_length(targets, n_obs)

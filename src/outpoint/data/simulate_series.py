@@ -122,7 +122,9 @@ def _variables(dag: DagLike, static: Sequence[str]) -> tuple[tuple[str, ...], di
     adjacency: Booleans = np.asarray(dag.adjacency, dtype=bool)
     unknown = [name for name in static if name not in variables]
     if unknown:
-        raise OptionError(f"{named('static')} names {unknown[0]!r}, which is no variable of it.")
+        raise OptionError(
+            f"{named('static')} names {unknown[0]!r}, which is not one of its variables."
+        )
     for name in (*sorted(lagged), *static):
         if adjacency[:, place[name]].any():
             what = "an earlier value" if name in lagged else "static"
@@ -130,7 +132,8 @@ def _variables(dag: DagLike, static: Sequence[str]) -> tuple[tuple[str, ...], di
     taken = {"subject", "time"} & set(variables)
     if taken:
         raise OptionError(
-            f"A variable is called {taken.pop()!r}, as the column that tells rows apart: rename it."
+            f"A variable is called {taken.pop()!r}, like the column that tells rows apart: "
+            "rename it."
         )
     return variables, place
 

@@ -62,8 +62,9 @@ class Source:
 
     ``make`` takes the position of a column and the kind that was asked for. With
     ``maybe_cardinalities`` the first row can be one of cardinalities, which only the complete table
-    tells. ``interventions`` are those that the source knows itself, ``said`` the kinds that the
-    user has said before. What ``is_let_in`` has been judged already, and no column is left out.
+    shows. ``interventions`` are those that the source knows itself, ``said`` the kinds that the
+    user has said before. A source that ``is_let_in`` has been judged already: none of its columns
+    is left out.
     """
 
     names: tuple[str, ...]
@@ -146,7 +147,7 @@ def source_of_dataset(data: Dataset) -> Source:
 
 
 def _said(data: Dataset, reading: Mapping[str, Any]) -> tuple[str, ...]:
-    """The columns whose kind the options ``reading`` say; of a series also as it was before."""
+    """Columns whose kind the options ``reading`` say; in a series, their earlier values, too."""
     known = {one.name for one in options_of(LOAD)}
     own = Reading.of(Options.read(LOAD, {k: v for k, v in reading.items() if k in known}))
     lags = 0 if data.slices is None else data.slices.lags

@@ -45,7 +45,7 @@ LEAST_CHANGES = 5
 def fill_told(
     table: Dataset, static: Sequence[str], rows: Integers, subject: Integers, time: Floats
 ) -> Dataset:
-    """The table with the missing values that other times of their subject tell, and a note.
+    """The table with missing values filled in where other times of the subject tell them.
 
     These are values of ``static`` columns, and of those that, wherever they are known, do not
     change within a subject, or change as a clock does. ``rows`` are ordered, with the ``subject``
@@ -78,8 +78,8 @@ def fill_told(
 def leave_out_repeated(data: Dataset, *, strict: bool) -> Dataset:
     """The table without columns that say nothing beside others, and a note on each decision.
 
-    A variable that follows from values before it is taken as given, and these are left out, as are
-    constants and other copies of values before. With ``strict`` all of this is refused.
+    A variable that follows from its earlier values is taken as given, and these are left out, as
+    are constants and other copies of earlier values. With ``strict`` all of this is refused.
     """
     assert data.slices is not None
     lags, given = data.slices.lags, data.slices.given(data.names)
@@ -100,7 +100,7 @@ def leave_out_repeated(data: Dataset, *, strict: bool) -> Dataset:
     if not set(kept) - set(given):
         raise DataError(
             f"No variable is left in {count_of(data.n_obs, 'row')} of slices: all of "
-            f"{enumerate_names(followed or constant)} follow from values before or do not change."
+            f"{enumerate_names(followed or constant)} follow from earlier values or do not change."
         )
     if strict and gone:
         raise DataError(_refusal(followed, [one.name for one in problems]))
@@ -114,7 +114,7 @@ def leave_out_repeated(data: Dataset, *, strict: bool) -> Dataset:
 
 
 def _select(data: Dataset, names: list[str]) -> Dataset:
-    """These columns; that others were set is forgotten with them."""
+    """These columns; interventions on the others are forgotten."""
     chosen = [data.index(name) for name in names]
     return replace(
         data,
@@ -128,14 +128,14 @@ def _select(data: Dataset, names: list[str]) -> Dataset:
 def _note(followed: list[str]) -> str:
     it = "it" if len(followed) == 1 else "them"
     return (
-        f"took {enumerate_names(followed)} as static, as the values before tell {it}; have {it} "
+        f"took {enumerate_names(followed)} as static, as earlier values determine {it}; keep {it} "
         f"among the variables with {option('allow_degenerate', True)}"
     )
 
 
 def _refusal(followed: list[str], others: list[str]) -> str:
     """What strict reading has to say about columns that say nothing new."""
-    told = [f"{enumerate_names(followed)}, told by the values before"] if followed else []
+    told = [f"{enumerate_names(followed)}, determined by earlier values"] if followed else []
     told += [f"{enumerate_names(others)}, constant or copied"] if others else []
     return (
         f"Columns say nothing beside others in a table of slices ({'; '.join(told)}): leave them "

@@ -1,7 +1,7 @@
 """Columns that can be read but are hardly variables: identifiers, dates, free text.
 
 Nothing here is about single cells being wrong. A column is found unsuitable if no model of this
-package could learn from it what the user wants to know; who disagrees declares its kind.
+package could learn from it what the user wants to know; a user who disagrees declares its kind.
 """
 
 import re
@@ -21,7 +21,7 @@ MOST_LEVELS = 100
 """A column with more levels is hardly a category; the states of a country may well be."""
 
 MANY_UNITS = 30
-"""So many different numbers are rather names of units than grades, seeds or sizes."""
+"""This many different numbers are more likely names of units than grades, seeds or sizes."""
 
 ROWS_PER_SUBJECT = 50
 """Subjects have fewer rows on average; what has more is a category, whatever its name."""
@@ -73,7 +73,7 @@ def find_unsuitable(column: Column) -> ColumnProblem | None:
 
 
 def _judge_levels(column: Column, levels: tuple[str, ...]) -> ColumnProblem | None:
-    """Texts: dates always, others where there are nearly as many as rows, or very many."""
+    """Why texts are hardly a variable: they are dates, or nearly as many as rows, or very many."""
     observed = [levels[int(code)] for code in np.unique(column.values)]
     example = clip(levels[int(column.values[0])])
     n_rows = column.values.size
@@ -116,11 +116,11 @@ def judge_words(problem: ColumnProblem) -> ColumnProblem:
 
 
 def _judge_whole_numbers(column: Column) -> ColumnProblem | None:
-    """Whole numbers: days like 20240131, and a different one in every row that counts or names it.
+    """Why whole numbers are hardly a variable: they are days like 20240131, or name the rows.
 
-    Different numbers alone prove nothing, incomes do that too: they must be beyond what
-    measurements reach, in a column with the name of an identifier, or count the rows one by one,
-    as years and ranks may as well, which their names or values tell.
+    A different number in every row proves nothing, since incomes differ, too: the numbers must be
+    larger than measurements get, or the column must have the name of an identifier or count the
+    rows one by one. Years and ranks may do that as well, but their names or values show it.
     """
     distinct = column.distinct()
     if distinct.size > 1 and all(is_compact_date(int(value)) for value in distinct):

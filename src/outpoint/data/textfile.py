@@ -5,12 +5,11 @@ nor a small archive of a huge file costs more time or memory than a table would.
 UTF-8 is taken as Windows-1252, the code of spreadsheets in western Europe, of which Latin-1 is a
 part.
 
-Text tables: from text to a header and columns of cells, with the line of every row.
-
-The separator is found from the first lines, quoting follows RFC 4180, and what programs add around
-a table is left out: a line ``sep=;``, comments, blank lines, separators at the ends of lines, and
-row names, which have no name themselves. Nothing is interpreted here: what the cells mean is
-decided in :mod:`outpoint.data.columns`.
+A text table becomes a header and columns of cells, with the line of every row. The separator is
+found from the first lines, quoting follows RFC 4180, and what programs add around a table is left
+out: a line ``sep=;``, comments, blank lines, separators at the ends of lines, and row names, which
+have no name themselves. Nothing is interpreted here: what the cells mean is decided in
+:mod:`outpoint.data.columns`.
 """
 
 import csv
@@ -47,7 +46,7 @@ _FORMATS = {
     b"X\n\x00": "an R data file",
     b"%PDF": "a PDF document",
 }
-"""How common files begin that are not text."""
+"""How common files that are not text begin."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _MOST_STRAY = 1e-3

@@ -1,15 +1,12 @@
 """What stands for the values of a column that is not taken as it is: levels, or normal scores.
 
-Cutting a continuous column into levels.
+Levels are intervals ``(a, b]`` between cut points, which are observed values, so that equal values
+always share a level and no level is empty. Positions are computed in whole numbers: no rounding
+decides where a tied value goes.
 
-Cut points are observed values, ``(a, b]`` intervals between them, so that equal values always share
-a level and no level is empty. Positions are computed in whole numbers: no rounding decides where a
-tied value goes.
-
-Normal scores: what stands for values of which only the order is trusted.
-
-The value with rank r of n becomes the quantile r / (n + 1) of the standard normal distribution
-(van der Waerden); equal values share the mean of their ranks.
+Normal scores stand for values of which only the order is trusted. The value with rank r of n
+becomes the quantile r / (n + 1) of the standard normal distribution (van der Waerden); equal values
+share the mean of their ranks.
 
 Formulas: docs/math.md#normal-scores.
 """

@@ -1,18 +1,15 @@
-"""A parent set drawn by its score, from sums over subsets alone.
+"""Independent DAGs from the exact posterior: layer by layer, then parents node by node.
 
-Members are decided one at a time: the sets within P that contain A and not j are those within
-P - j that contain A, whose sum is an alternating one of 2^|A| sums over subsets. Rounding errors
-are relative to the sum over all sets, so that they can only show where sets are drawn that
-hardly ever are; such sets are listed one by one instead, and sets that are not admissible are
-never drawn.
-
-Independent DAGs from the exact posterior: layer by layer, then parents node by node.
+A parent set is drawn by its score, from sums over subsets alone. Members are decided one at a time:
+the sets within P that contain A and not j are those within P - j that contain A, whose sum is an
+alternating one of 2^|A| sums over subsets. Rounding errors are relative to the sum over all sets,
+so that they can only show where sets are drawn that hardly ever are; such sets are listed one by
+one instead, and sets that are not admissible are never drawn.
 
 With the nodes P placed, T the last layer and U the rest, the next layer is R with weight
-``a[U - R] * prod_{i in R} tau_i(P, T)``, where ``a`` is the inclusion-exclusion table of U given
-P; the first layer has no parents. Formulas: docs/math.md#exact-draws. There is no chain: draws are
-independent. All of them go forward together, and those that have the same P and T share one table
-of weights.
+``a[U - R] * prod_{i in R} tau_i(P, T)``, where ``a`` is the inclusion-exclusion table of U given P;
+the first layer has no parents. Formulas: docs/math.md#exact-draws. There is no chain: draws are
+independent. All go forward together, and those that have the same P and T share a table of weights.
 
 The sums tau over the parent sets that meet T are differences of the sums w, exact to the rounding
 of w: a layer that is so improbable that this shows is not drawn in practice.

@@ -18,10 +18,10 @@ from outpoint.exact.sums import (
     Scaled,
     log_mantissa,
     scale_by_best_orders,
-    sum_downward,
+    sum_dags_after_sets,
+    sum_dags_on_sets,
     sum_over_larger,
     sum_scores,
-    sum_upward,
 )
 from outpoint.kernels import kernel, run_chunked
 from outpoint.progress import FractionCallback, tell_fractions
@@ -123,7 +123,7 @@ class StoredDraws:
         return len(self.dags)
 
     def draw(self, n_draws: int, seed: int) -> tuple[Booleans, Floats]:
-        """The first of the stored draws."""
+        """The first ``n_draws`` of the stored draws."""
         if n_draws > len(self.dags):
             raise OptionError(
                 f"the file holds {len(self.dags)} draws, not {n_draws}: ask for fewer, or learn "
@@ -133,7 +133,7 @@ class StoredDraws:
 
 
 class DenseParentSets:
-    """What is asked of a solution whose ``log_parent_sets`` [child, mask] are over ``candidates``.
+    """Answers of a solution whose ``log_parent_sets`` [child, mask] are over ``candidates``.
 
     It is about one part, all variables together.
     """
@@ -182,7 +182,7 @@ TOLERANCE = 1e-6
 """Largest accepted disagreement of quantities that theory says are equal."""
 
 NEGLIGIBLE_PROBABILITY = 1e-35
-"""What even all sets of nodes together could not make visible."""
+"""A probability so small that even all sets of nodes together could not make it visible."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class ExactSolution(DenseParentSets):
 
     @property
     def n_stored(self) -> None:
-        """As many draws as one likes can be made."""
+        """None, as any number of draws can be made."""
 
     def sample(
         self,
@@ -245,12 +245,14 @@ def solve(table: ScoreTable, progress: FractionCallback | None = None) -> ExactS
     advance = tell_fractions(3.0 * 3.0**table.n_nodes, progress)
     weights = sum_scores(table.dense.matrix, table.maxima.matrix)
     scales = scale_by_best_orders(weights)
-    before = sum_downward(weights, scales, advance)
+    before = sum_dags_on_sets(weights, scales, advance)
     log_evidence = before.log(-1)
     if not np.isfinite(log_evidence):
         raise OptionError("no DAG is admissible: the scores or constraints exclude all of them.")
     # A term of the second sum takes about twice as long.
-    after, descents = sum_upward(weights, scales, before, lambda terms: advance(2.0 * terms))
+    after, descents = sum_dags_after_sets(
+        weights, scales, before, lambda terms: advance(2.0 * terms)
+    )
     ancestors, descent_total = _ancestors(descents)
     log_parent_sets, edges, parents_total = _parent_sets(table.dense.matrix, weights, descents)
     discrepancy = max(
@@ -280,15 +282,15 @@ def solve(table: ScoreTable, progress: FractionCallback | None = None) -> ExactS
 def log_sum_of_dags(table: ScoreTable) -> float:
     """Log of the sum of the weights of all DAGs of a complete table, and nothing else."""
     weights = sum_scores(table.dense.matrix, table.maxima.matrix)
-    return sum_downward(weights, scale_by_best_orders(weights), lambda _: None).log(-1)
+    return sum_dags_on_sets(weights, scale_by_best_orders(weights), lambda _: None).log(-1)
 
 
 def find_descents(table: ScoreTable) -> Floats:
     """``[v, P]``: the probability that P, numbered without v, is what does not descend from v."""
     weights = sum_scores(table.dense.matrix, table.maxima.matrix)
     scales = scale_by_best_orders(weights)
-    before = sum_downward(weights, scales, lambda _: None)
-    return sum_upward(weights, scales, before, lambda _: None)[1]
+    before = sum_dags_on_sets(weights, scales, lambda _: None)
+    return sum_dags_after_sets(weights, scales, before, lambda _: None)[1]
 
 
 def _ancestors(descents: Floats) -> tuple[Floats, Floats]:

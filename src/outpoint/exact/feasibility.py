@@ -87,7 +87,7 @@ def require_feasible(n_nodes: int, memory_limit: float | None = None) -> None:
     room = ""
     if limit is not None and needed:
         what = "are free" if memory_limit is None else "are allowed"
-        room = f", and {limit / 2**30:.1f} GB {what}"
+        room = f", but {limit / 2**30:.1f} GB {what}"
     raise TooLargeError(
         f"the exact posterior of {n_nodes} variables needs {size}{room}: sample it with "
         f"{option('method', 'mcmc')}, or use fewer variables (it is practical up to about 22)."
@@ -100,7 +100,7 @@ def require_in_time(n_nodes: int, seconds: float | None) -> None:
         return
     raise TooLargeError(
         f"the exact posterior of {n_nodes} variables takes {describe_cost(n_nodes, n_threads())} "
-        f"here, and {named('time')} is {seconds:g} seconds: give more, or sample it with "
+        f"here, but {named('time')} is {seconds:g} seconds: give more, or sample it with "
         f"{option('method', 'mcmc')}."
     )
 

@@ -277,7 +277,7 @@ N_ACCUMULATORS = 8
 """Partial sums, a fixed number so that the result does not depend on the threads."""
 
 
-def sum_downward(weights: Scaled, scales: Scales, advance: Advance) -> Scaled:
+def sum_dags_on_sets(weights: Scaled, scales: Scales, advance: Advance) -> Scaled:
     """h of every set; ``advance`` is told how many of the 3^n terms were added."""
     n = len(weights.mantissa)
     n_inner = n // 2
@@ -357,8 +357,8 @@ N_PARTS = 16
 """Most pieces of a step that run side by side; each has tables of its own."""
 
 
-def sum_upward(
-    weights: Scaled, scales: Scales, downward: Scaled, advance: Advance
+def sum_dags_after_sets(
+    weights: Scaled, scales: Scales, on_sets: Scaled, advance: Advance
 ) -> tuple[Scaled, Floats]:
     """g of every complement, and the probabilities of sets of non-descendants.
 
@@ -371,7 +371,7 @@ def sum_upward(
     total.mantissa[-1] = 1.0
     descents = np.zeros((n, 1 << (n - 1)))
     for outers in reversed(masks_by_size(n - n_inner)):
-        _complete_all(outers, n_inner, weights, scales, downward, total, descents, advance)
+        _complete_all(outers, n_inner, weights, scales, on_sets, total, descents, advance)
     return total, descents
 
 
@@ -380,7 +380,7 @@ def _complete_all(
     n_inner: int,
     weights: Scaled,
     scales: Scales,
-    downward: Scaled,
+    on_sets: Scaled,
     total: Scaled,
     descents: Floats,
     advance: Advance,
@@ -390,7 +390,7 @@ def _complete_all(
 
     def work(start: int, stop: int) -> None:
         some = outers[start:stop]
-        _complete(*weights, scales.relevance, some, n_inner, downward.mantissa, *total, descents)
+        _complete(*weights, scales.relevance, some, n_inner, on_sets.mantissa, *total, descents)
 
     run_chunked(
         work,

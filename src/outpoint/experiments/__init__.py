@@ -1,7 +1,7 @@
 """The paper's experiments again: the same data, samplers, chain lengths and number of seeds.
 
 :func:`reproduce` runs one of them and writes what it found: a file for each sampler, figures, and
-tables that tell our runs beside the paper's and beside the exact posterior.
+tables that show our runs beside the paper's and beside the exact posterior.
 """
 
 from outpoint.experiments.experiment import reproduce

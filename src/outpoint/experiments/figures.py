@@ -21,7 +21,7 @@ COMPARED = ("partition", "structure+rev", "partition+rev", OURS)
 """Samplers in the densities: the paper's three, in its colours and lines, and ours."""
 
 AVERAGED = ("order", "partition+rev", OURS)
-"""Samplers whose averages are compared with the exact posterior: a biased one, two others."""
+"""Samplers whose averages are compared with the exact posterior: a biased one and two others."""
 
 N_PANELS = 4
 """Seeds whose traces are shown one by one, as in the paper."""
@@ -38,7 +38,7 @@ NARROW = 0.15
 
 
 def draw_figures(results: Results) -> Iterator[tuple[str, Figure]]:
-    """All figures of a problem by name."""
+    """The figures of a problem, each with its name."""
     yield "traces", _traces(results)
     for method in results.outcomes:
         yield f"seeds-{method.replace(' ', '-')}", _all_traces(results, method)
@@ -76,7 +76,7 @@ def _traces(results: Results) -> Figure:
 
 
 def _all_traces(results: Results, method: str) -> Figure:
-    """One small panel for each seed; the upper edge of a panel is the best score there is."""
+    """One small panel for each seed; the upper edge of a panel is the best possible score."""
     log_scores = results.outcomes[method].log_scores
     relative = np.maximum(log_scores - results.best, -DEPTH) / DEPTH
     n_seeds, n_draws = relative.shape
@@ -122,7 +122,7 @@ def _densities(results: Results) -> Figure:
 
 
 def _errors(results: Results) -> Figure:
-    """Share of seeds whose largest error of an edge probability is at most so much."""
+    """Show the share of seeds whose largest error of an edge probability is at most each value."""
     figure = _figure(7, 4)
     ax, exact = figure.add_subplot(), results.exact
     for number, (method, outcome) in enumerate(results.outcomes.items()):

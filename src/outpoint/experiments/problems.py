@@ -27,7 +27,7 @@ NAMES = ("structure", "structure+rev", "order", "partition", "partition+rev")
 """The paper's samplers, in the order of its step budgets."""
 
 NO_REVERSALS = " without reversals"
-"""Behind the name of a structure sampler: one that only adds and deletes edges."""
+"""Suffix of the name of a structure sampler that only adds and deletes edges."""
 
 OURS = "mcmc"
 OUR_STEPS = 5_000
@@ -68,14 +68,14 @@ class Problem:
 
     @property
     def true_log_score(self) -> float | None:
-        """Log score of the DAG that generated the data."""
+        """The log score of the DAG that generated the data."""
         if self.truth is None:
             return None
         return op.log_score(self.data, self.truth, self.score, structure_prior=PRIOR)
 
 
 def three_nodes() -> Problem:
-    """Three nodes, the log score the number of edges: all 25 DAGs can be written down."""
+    """Three nodes whose log score is the number of edges: all 25 DAGs can be written down."""
     steps = dict.fromkeys((*NAMES, OURS), THREE_STEPS)
     return Problem(
         "three-nodes",
@@ -144,7 +144,7 @@ def _steps(*paper: int) -> dict[str, int]:
 
 
 def paper_file(name: str) -> Path | None:
-    """A file of the paper's own data, if they are here."""
+    """A file of the paper's own data, or None if they are not here."""
     folder = os.environ.get(PAPER_DATA)
     path = Path(folder) / name if folder else None
     return path if path is not None and path.exists() else None

@@ -46,7 +46,7 @@ QUICK = Extent(n_seeds=4, share=0.02)
 
 
 class Outcome(NamedTuple):
-    """What all seeds of one sampler left.
+    """The results of all seeds of one sampler.
 
     ``log_scores`` and ``n_edges`` are those of the kept DAGs (seed, draw); ``edges`` are shares of
     the DAGs in the second half of each chain (seed, parent, child); ``best_met`` are the best log
@@ -94,7 +94,7 @@ class Results(NamedTuple):
 
     @property
     def best(self) -> float:
-        """The best log score there is."""
+        """The best possible log score."""
         return float(self.exact.best_log_score)
 
     @property
@@ -115,7 +115,7 @@ def run_sampler(
     directory: Path,
     report: Callable[[float], None] = lambda fraction: None,
 ) -> Outcome:
-    """Run all seeds of one sampler, or read what an earlier run has left in ``directory``."""
+    """Run all seeds of one sampler, or read what an earlier run left in ``directory``."""
     n_steps = extent.steps_of(problem, method)
     settings = _settings(problem) | {
         "method": method,
@@ -222,7 +222,7 @@ class _Stopwatch:
 
 
 def _settings(problem: Problem) -> dict[str, Any]:
-    """What decides a result, as JSON."""
+    """The settings that determine a result, as JSON."""
     return {
         "version": op.__version__,
         "problem": problem.name,
@@ -234,7 +234,7 @@ def _settings(problem: Problem) -> dict[str, Any]:
 def _read(
     path: Path, settings: dict[str, Any], fields: tuple[str, ...]
 ) -> dict[str, NDArray[Any]] | None:
-    """The arrays of a result with these settings and fields, if it is there."""
+    """The arrays of a result with these settings and fields, or None if it is not there."""
     if not path.exists():
         return None
     found, arrays = read_checkpoint(path)

@@ -70,7 +70,7 @@ def published_for(problem: Problem, method: str) -> Found | None:
 
 
 def published_scores(problem: Problem, method: str, best_log_score: float) -> Floats | None:
-    """The best score of each of the paper's seeds, relative to the best DAG, if they are here.
+    """The best score of each of the paper's seeds, relative to the best DAG; None if not here.
 
     In the file they are relative to the DAG that generated the data, where there is one.
     """
@@ -117,11 +117,11 @@ THREE_NODE_DAGS = (1, 6, 12, 6)
 """DAGs on three nodes by their number of edges."""
 
 THREE_NODE_ORDERS = (6, 18, 18, 6)
-"""The same, each counted once per linear extension, which is what order MCMC does."""
+"""These DAGs, each counted once per linear extension, which is what order MCMC does."""
 
 
 def best_scores_table(results: Results) -> pd.DataFrame:
-    """Best score kept by each seed, relative to the best there is: ours beside the paper's.
+    """Best score kept by each seed, relative to the best possible: ours beside the paper's.
 
     ``p (KS)`` compares the two. Independent draws are the ceiling of any sampler: their share
     follows from the probability of the best DAG and its equivalents.
@@ -149,7 +149,7 @@ def best_scores_table(results: Results) -> pd.DataFrame:
 
 
 def _published(results: Results, method: str, found: NDArray[np.float64]) -> Row:
-    """The paper's runs, if these are runs of the same length on data that it has runs for."""
+    """Columns of the paper's runs, if these are of the same length on data that it has runs for."""
     if not results.is_published:
         return {}
     paper = published_for(results.problem, method)
@@ -198,7 +198,7 @@ def errors_table(results: Results) -> pd.DataFrame:
 
 
 def _averages(results: Results, n_edges: NDArray[Any], log_scores: NDArray[Any]) -> Row:
-    """Mean number of edges, and share of the draws in the region of scores that is looked at."""
+    """Mean number of edges, and the share of the draws in the region of scores that is examined."""
     averages: Row = {"edges": n_edges.mean()}
     if results.problem.region is not None:
         low, high = results.problem.region

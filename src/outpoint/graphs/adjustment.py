@@ -31,7 +31,7 @@ class Proposals(NamedTuple):
 
 
 def find_adjusted(dags: Booleans, cause: int, effect: int, members: Booleans) -> Booleans:
-    """In which DAGs the set adjusts for the effect of one node on another; ``members`` (node)."""
+    """In each DAG, whether the ``members`` (node) adjust for the effect of one node on another."""
     out = np.zeros(len(dags), dtype=np.bool_)
     _find_adjusted(np.ascontiguousarray(dags), cause, effect, members, out)
     return out
@@ -85,7 +85,7 @@ def _propose(dags, x, y, members, exist):
 
 @kernel
 def _leave_out(graph, x, y, members):
-    """Without each node that is not needed: what is left has no smaller set within it.
+    """Leave out each node that is not needed, so that no smaller set within the rest adjusts.
 
     The members are ancestors of x or y, so that all their subsets are judged by the same moral
     graph, where a set that holds a separating one separates too.

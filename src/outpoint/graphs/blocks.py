@@ -1,6 +1,4 @@
-"""The nodes of one adjacency matrix in topological order, compiled.
-
-Many DAGs at once: compiled loops over blocks of adjacency matrices (block, parent, child).
+"""Many DAGs at once: compiled loops over blocks of adjacency matrices (block, parent, child).
 
 A posterior is held as hundreds of thousands of DAGs, too many to be made into values one by one.
 The functions here answer for a whole block: the CPDAG of each DAG, whether a path leads from one
@@ -23,7 +21,7 @@ from outpoint.kernels import borrowed, inlined, kernel
 def sort_nodes(dag, order, n_waiting):
     """Fill ``order`` with the nodes of ``dag`` [parent, child], parents first.
 
-    Returns whether there is such an order, that is no cycle; ``n_waiting`` is scratch.
+    Returns whether there is such an order, that is, no cycle; ``n_waiting`` is scratch.
     """
     n = order.size
     for v in range(n):
@@ -57,7 +55,7 @@ class EdgeList(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for what is worked out for one graph."""
+    """Scratch space for the work on one graph."""
 
     order: NDArray[np.int64]
     waiting: NDArray[np.int64]
@@ -105,7 +103,7 @@ def add_ancestors(dags: Booleans, weights: Floats, total: Floats) -> None:
 
 
 def add_blankets(dags: Booleans, weights: Floats, total: Floats) -> None:
-    """Add who is in whose Markov blanket (symmetric), each times its weight, to ``total``."""
+    """Add the (symmetric) matrices of Markov blankets, each times its weight, to ``total``."""
     _add_blankets(_list_edges(dags), weights, _make_scratch(dags.shape[1]), total)
 
 

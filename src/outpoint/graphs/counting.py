@@ -1,4 +1,4 @@
-"""How many DAGs there are, with parent sets of any size or of a bounded one.
+"""How many DAGs there are, with parent sets of any size or of a bounded size.
 
 All counts are exact Python integers. Two recursions carry everything. Both add the nodes layer by
 layer, outpoints first, and a node that may choose its parents freely among `p` placed nodes has
@@ -21,16 +21,15 @@ number of DAGs with k outpoints.
 
 Formulas: docs/math.md#counting-and-uniform-dags.
 
-The number of ways to go on adding layers, in floating point, for large graphs.
-
-The integers above have about n^2/2 bits, too many beyond some hundred nodes. The same
-counts come from a recursion without any subtraction, which floating point carries with ease in
-logs: with p nodes placed, the last layer of s nodes among them,
+For large graphs the number of ways to go on adding layers is computed in floating point. The
+integers above have about n^2/2 bits, too many beyond some hundred nodes. The same counts come from
+a recursion without any subtraction, which floating point carries with ease in logs: with p nodes
+placed, the last layer of s nodes among them,
 
     f(p, s) = sum_{r=1..n-p} C(n-p, r) (c(p) - c(p-s))^r f(p+r, r),      f(n, s) = 1,
 
 c(p) being the number of parent sets among p nodes. Every term is positive, so the relative error of
-f stays near n times that of one addition, some 1e-13 for n = 1000: no number of draws could tell.
+f stays near n times that of one addition, some 1e-13 for n = 1000: no draws could ever show it.
 """
 
 from __future__ import annotations

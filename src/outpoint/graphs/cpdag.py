@@ -6,12 +6,13 @@ that point the same way in all members. They are found by Chickering's labelling
 through the nodes parents first, the edges into a node `y` are all decided by its last parent `x`.
 If some compelled `w -> x` has no edge `w -> y`, all edges into `y` are compelled (else reversing
 one would make or break a v-structure). Otherwise those `w -> y` are compelled, and the others are
-compelled if `y` has a parent that is neither `x` nor a parent of `x`, and reversible if it has not.
+compelled if `y` has a parent that is neither `x` nor a parent of `x`, and reversible otherwise.
 
-Experiments tell more: an edge between nodes that a target set separates has one direction in the
-whole class (see `targets`). Think of two further nodes for each target set, not connected to each
-other, with edges to all members of the set. They add no more to the class than that, and all that
-they change in the labelling is that the edges into `y` are compelled if `x` and `y` are separated.
+Experiments show more: an edge between nodes that a target set separates has one direction in the
+whole class (see `validation`). Think of two further nodes for each target set, not connected to
+each other, with edges to all members of the set. They add no more to the class than that, and all
+that they change in the labelling is that the edges into `y` are compelled if `x` and `y` are
+separated.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class Dag:
         check_n_nodes(len(checked))
         index = {name: i for i, name in enumerate(checked)}
         adjacency = np.zeros((len(checked), len(checked)), dtype=np.bool_)
-        for edge in _listed(edges, "edges are a list of pairs (parent, child)"):
+        for edge in _listed(edges, "edges must be a list of pairs (parent, child)"):
             parent, child = (
                 index[node] if isinstance(node, str) and node in index else find_node(node, checked)
                 for node in validate_pair(edge)
@@ -112,7 +112,7 @@ class Dag:
         cls, parents: Sequence[Iterable[int]], names: Iterable[str] | None = None
     ) -> Dag:
         """From the indices of the parents of each node."""
-        words = "parents are a list of the indices of parents for each node"
+        words = "parents must be a list that holds, for each node, the indices of its parents"
         sets = [_listed(members, words) for members in _listed(parents, words)]
         checked = default_names(len(sets)) if names is None else validate_names(names)
         if len(checked) != len(sets):
@@ -127,9 +127,9 @@ class Dag:
 
     @classmethod
     def from_networkx(cls, graph: Any) -> Dag:
-        """From a networkx DiGraph; nodes that are no strings are named by their text."""
+        """From a networkx DiGraph; nodes that are not strings are named by their text."""
         if not hasattr(type(graph), "is_directed"):
-            raise GraphError(f"this is no networkx DiGraph, but {in_brief(graph)}")
+            raise GraphError(f"expected a networkx DiGraph, not {in_brief(graph)}")
         if not graph.is_directed():
             raise GraphError("the networkx graph is undirected; a DAG needs a DiGraph")
         nodes = list(graph.nodes)

@@ -17,7 +17,7 @@ from outpoint.graphs.formats import Token, TokenReader
 from outpoint.graphs.validation import quote_name
 
 TYPES = ("dag", "digraph", "pdag")
-"""Kinds of graphs that may be a DAG; whether one is shows in its edges."""
+"""Kinds of graphs that may be a DAG; whether one is a DAG depends on its edges."""
 
 MOST_EDGES = 5_000_000
 """Two groups in braces stand for all pairs between them: a short text could ask for any number."""
@@ -38,7 +38,7 @@ _TOKEN = re.compile(
 
 
 def write_dagitty(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> str:
-    """Every node first, so that isolated ones and the order of all survive; then the edges."""
+    """The text: every node first, so that isolated ones and the order survive; then the edges."""
     written = {name: _written(name) for name in names}
     lines = ["dag {", *written.values(), *(f"{written[a]} -> {written[b]}" for a, b in edges)]
     return "\n".join([*lines, "}", ""])
@@ -101,7 +101,7 @@ class _DagittyReader(TokenReader):
         while self.token.kind == "arrow":
             arrow = self.token.text
             if arrow not in ("->", "<-"):
-                raise self.error(f"an edge {arrow}; a DAG has only -> and <-")
+                raise self.error(f"found an edge {arrow}; a DAG has only -> and <-")
             self.token = next(self.tokens)
             following = self.read_group()
             self.names.update(dict.fromkeys(following))

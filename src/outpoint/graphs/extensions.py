@@ -1,4 +1,4 @@
-"""Logs of numbers of linear extensions, compiled: what reweighting order MCMC needs, by thousands.
+"""Logs of numbers of linear extensions, compiled, as reweighting order MCMC needs thousands.
 
 The sweep over down-sets is that of ``order.count_linear_extensions``, component by component and
 size by size. A down-set is one 64-bit word here and its number of orders a double; all terms are
@@ -78,7 +78,7 @@ def _sweep(parents, max_sets):
 
 @kernel
 def _add(keys, counts, key, count):
-    """Add to the entry of a key; 1 if it is new."""
+    """Add to the entry of a key; return 1 if the key is new, else 0."""
     last = np.uint64(keys.size - 1)
     place = (key * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(20)) & last
     while counts[place] != 0.0 and keys[place] != key:

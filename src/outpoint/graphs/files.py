@@ -68,7 +68,7 @@ def read_dag(path: str | Path, names: Iterable[str] | None = None) -> Dag:
 
 @takes(dag=DAG, path=PATH)
 def write_dag(dag: Dag, path: str | Path) -> None:
-    """Write a DAG in the format that the name of the file asks for; CSV is an adjacency matrix."""
+    """Write a DAG in the format that the file's name indicates; CSV is an adjacency matrix."""
     place = Path(path)
     write_text(place, format_dag(dag, place), GraphError)
 
@@ -115,7 +115,7 @@ def format_probabilities(
         return _format_matrix(names, np.where(shown, probabilities, 0.0).tolist())
     if suffix not in WEIGHTED:
         raise GraphError(
-            f"a {suffix} file holds one DAG and no probabilities: use {WEIGHTED_FORMATS}"
+            f"a {suffix} file holds one DAG, without probabilities: use {WEIGHTED_FORMATS}"
         )
     weights = _weights(names, shown, probabilities)
     return WEIGHTED[suffix](names, weights, weights=weights)
@@ -139,13 +139,13 @@ def _format_matrix(names: Sequence[str], rows: list[list[int]] | list[list[float
 
 
 def check_suffix(path: str | Path) -> None:
-    """Refuse a file whose name tells no format of a graph."""
+    """Refuse a file whose name does not say which format of a graph it holds."""
     if Path(path).suffix.lower() not in SUFFIXES:
-        raise GraphError(f"{path} has no known format of a graph: use {FORMATS}.")
+        raise GraphError(f"{path} has no suffix of a known graph format: use {FORMATS}.")
 
 
 def _read_text(place: Path) -> str:
-    """The text of the file, which must have a suffix that tells its format."""
+    """The text of the file, which must have the suffix of a known format."""
     text = read_text(place, GraphError)
     check_suffix(place)
     if not text.strip():
@@ -169,14 +169,14 @@ def _from_csv(text: str, names: list[str] | None) -> Dag:
         return labelled
     columns = [name.strip().lower() for name in rows[0]]
     if _holds_probabilities(rows[1:], len(header)):
-        raise GraphError("this is a matrix of edge probabilities and not one DAG; use a map.dot")
+        raise GraphError("this is a matrix of edge probabilities, not one DAG; use a map.dot")
     if tuple(columns[:2]) not in EDGE_HEADERS:
         raise GraphError(
             "this is neither a list of edges 'parent,child' nor an adjacency matrix with as many "
             "rows of 0 and 1 as names"
         )
     if "probability" in columns:
-        raise GraphError("this is a table of edge probabilities and not one DAG; use a map.dot")
+        raise GraphError("this is a table of edge probabilities, not one DAG; use a map.dot")
     if any(len(row) < 2 for row in rows[1:]):
         raise GraphError("a row is not an edge 'parent,child'")
     edges = [_known_names(row[:2], known) for row in rows[1:]]
@@ -224,7 +224,7 @@ def _labelled_matrix(
 
 
 def _matrix(rows: list[list[str]], n: int) -> np.ndarray | None:
-    """The adjacency matrix that the rows hold, if they hold one."""
+    """The adjacency matrix in the rows, or None if they are not one."""
     if len(rows) != n or any(len(row) != n for row in rows):
         return None
     cells = [[cell.strip() for cell in row] for row in rows]

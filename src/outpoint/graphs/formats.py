@@ -1,20 +1,20 @@
-r"""What the readers of DOT and of dagitty have in common: tokens, taken one after the other.
+r"""What readers and writers of graphs share: tokens, names in tables, DOT and GraphML.
 
-Names in tables that a spreadsheet may open.
+The readers of DOT and of dagitty take the tokens of a text one after the other.
 
-A cell that begins with ``=``, ``+``, ``-`` or ``@`` is a formula to a spreadsheet, and a formula
-can start programs. An apostrophe before the mark makes it text. Spreadsheets disagree about what
-ends a cell, so the same is done after every comma, semicolon, tab, line break and quote inside a
-name. Reading takes one apostrophe away at each such place: every name comes back as it was.
+In tables that a spreadsheet may open, names are protected: a cell that begins with ``=``, ``+``,
+``-`` or ``@`` is a formula to a spreadsheet, and a formula can start programs. An apostrophe before
+the mark makes it text. Spreadsheets disagree about what ends a cell, so the same is done after
+every comma, semicolon, tab, line break and quote inside a name. Reading takes one apostrophe away
+at each such place: every name comes back as it was.
 
-DOT and GraphML text, from and to plain names and edges.
-
-Names are whatever a user calls a column: they may hold quotes, backslashes, line breaks or
-markup, and must come back unchanged. DOT is written with every name quoted, `"` as `\"` and a
-backslash as `\\`, and every node stated before the edges, so that the order of the nodes and the
-isolated ones survive. Edges may carry the probability that a posterior gives them. The reader takes
-the part of DOT that describes one directed graph (node statements, edge chains, attributes skipped)
-and refuses the rest instead of guessing.
+DOT and GraphML text is read into plain names and edges, and written from them. Names are whatever a
+user calls a column: they may hold quotes, backslashes, line breaks or markup, and must come back
+unchanged. DOT is written with every name quoted, `"` as `\"` and a backslash as `\\`, and every
+node stated before the edges, so that the order of the nodes and the isolated ones survive. Edges
+may carry the probability that a posterior gives them. The reader takes the part of DOT that
+describes one directed graph (node statements, edge chains, attributes skipped) and refuses the rest
+instead of guessing.
 
 Model strings, the way bnlearn writes a DAG: ``[A][B|A][C|A:B]``.
 
@@ -325,7 +325,7 @@ _MARKS = re.compile(r"[\[\]|:\x00-\x1f\x7f\u0085\u2028\u2029]")
 
 
 def write_model_string(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> str:
-    """The nodes in the order of the names; bnlearn does not ask for parents first."""
+    """The text, with nodes in the order of the names; bnlearn does not need parents first."""
     for name in names:
         if not name or _MARKS.search(name):
             raise GraphError(

@@ -36,7 +36,7 @@ def iterate_bits(mask: int) -> Iterator[int]:
 
 
 def peel_layers(parent_masks: Sequence[int]) -> Layers:
-    """Layers of outpoints, first the nodes without parents; stops short where a cycle begins.
+    """Layers of outpoints, beginning with the nodes without parents; incomplete with a cycle.
 
     The graph is acyclic if and only if the layers returned hold all the nodes.
     """
@@ -98,7 +98,7 @@ class Reach:
 
 
 def find_cycle(parent_masks: Sequence[int]) -> list[int] | None:
-    """One directed cycle as its nodes in the direction of the edges, or None when there is none."""
+    """One directed cycle, as its nodes in the direction of the edges, or None if there is none."""
     placed = sum(1 << v for layer in peel_layers(parent_masks) for v in layer)
     remaining = (1 << len(parent_masks)) - 1 - placed
     if not remaining:

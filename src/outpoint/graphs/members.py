@@ -31,7 +31,7 @@ from outpoint.graphs.layers import compute_parent_masks, iterate_bits
 from outpoint.graphs.validation import TARGETS, Targets
 
 IsAdmissible = Callable[[int, Sequence[int]], bool]
-"""Whether a node, by its number, may have these parents."""
+"""A function that says whether a node, given by its number, may have these parents."""
 
 
 @takes(targets=TARGETS, admits=FUNCTION)
@@ -54,7 +54,9 @@ def count_members(
     if isinstance(graph, Dag):
         return _count_directions(graph.cpdag(targets), admits)
     if not isinstance(graph, Cpdag):
-        raise GraphError(f"members are counted of a Cpdag or a Dag, not of {type(graph).__name__}")
+        raise GraphError(
+            f"members can be counted for a Cpdag or a Dag, not for {type(graph).__name__}"
+        )
     if not _has_members(graph, targets):
         raise GraphError(
             "this partially directed graph is not the CPDAG of any DAG, so it has no members"
@@ -170,8 +172,8 @@ def _count_orders(clique: int, separators: Sequence[int]) -> int:
 def _search(neighbours: Sequence[int], nodes: int) -> tuple[list[int], list[int]]:
     """Maximum cardinality search: the order of the nodes, and the maximal cliques met on the way.
 
-    The next node is one with most neighbours among those before it. In a chordal graph they form
-    a clique with it, and one that does not grow is maximal (Blair & Peyton 1993).
+    The next node is one with the most neighbours among those before it. In a chordal graph they
+    form a clique with it, and one that does not grow is maximal (Blair & Peyton 1993).
     """
     order: list[int] = []
     cliques: list[int] = []

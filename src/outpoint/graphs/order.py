@@ -3,7 +3,7 @@
 An order lists the nodes with parents first. A DAG is compatible with an order when every edge
 points forward in it; the orders of one DAG are its *linear extensions*, between 1 and n! of them.
 Order MCMC meets a DAG once per linear extension, so this count is exactly the weight by which it
-is biased (paper, section 3.2), and the W of the bound on missed graphs in MAP discovery.
+is biased (paper, section 3.2), and it is the W of the bound on missed graphs in MAP discovery.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LabelledPartition:
-    """Nodes 0..n-1 in layers, layer 0 being the outpoints; the order inside a layer is no matter.
+    """Nodes 0..n-1 in layers, layer 0 being the outpoints; order inside a layer does not matter.
 
     Examples
     --------

@@ -110,7 +110,7 @@ def sample_uniform_dags(
 
 
 def make_generator(rng: Seed) -> np.random.Generator:
-    """A NumPy Generator from a Generator, a seed or nothing."""
+    """A NumPy Generator from a Generator, a seed or None."""
     return np.random.default_rng(None if rng is None else checked("rng", RANDOM, rng))
 
 
@@ -130,7 +130,7 @@ def _validate_law(law: Law, edge_probability: float | None) -> float:
 def _sample_triangular(
     n: int, probability: float, max_parents: int | None, rng: np.random.Generator
 ) -> Booleans:
-    """Independent edges along a random order, then random parents removed where too many."""
+    """Independent edges along a random order; where a node has too many parents, random ones go."""
     forward = np.triu(rng.random((n, n)) < probability, k=1)
     if max_parents is not None:
         for parents in forward.T:
@@ -187,7 +187,7 @@ def _sample_layer_sizes(n: int, bound: int | None, rng: np.random.Generator) -> 
 
 
 def _sample_layer_sizes_floating(n: int, bound: int | None, rng: np.random.Generator) -> list[int]:
-    """The same by floating-point weights."""
+    """The sizes of the layers, drawn by floating-point weights."""
     weights = layer_weights(n, bound)
     sizes: list[int] = []
     placed = 0
@@ -222,7 +222,7 @@ def _sample_parents(
 def _sample_bounded_parents(
     earlier: int, previous: int, bound: int, rng: np.random.Generator
 ) -> Integers:
-    """The same with at most `bound` members: how many from where, by exact counts, then which."""
+    """Such a set of at most `bound` members: by exact counts how many from where, then which."""
     splits = [
         (near, far)
         for near in range(1, min(bound, previous) + 1)

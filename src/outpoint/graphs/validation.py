@@ -2,13 +2,12 @@
 
 Functions that take a graph have the words for it here, too.
 
-What interventions tell beyond observations: the pairs of nodes whose edge gets a direction.
-
-Setting the nodes of a target set from outside cuts all edges into them. Two DAGs stay equally good
-for observations and experiments if they are Markov equivalent and remain so after every cut
-(Hauser & Bühlmann, JMLR 2012, theorem 10): the same edges are cut in both, which makes a difference
-exactly where a target set holds one end of an edge and not the other. Such an edge has the same
-direction in the whole class.
+Interventions show more than observations: the direction of an edge between certain pairs of nodes.
+Setting the nodes of a target set from outside cuts all edges into them. Two DAGs stay
+equally good for observations and experiments if they are Markov equivalent and remain so after
+every cut (Hauser & Bühlmann, JMLR 2012, theorem 10): the same edges are cut in both, which makes a
+difference exactly where a target set holds one end of an edge and not the other. Such an edge has
+the same direction in the whole class.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def quote_name(name: str) -> str:
 def check_n_nodes(n_nodes: int) -> None:
     """Refuse a graph before memory for its adjacency matrix is asked for."""
     if n_nodes > MOST_NODES:
-        raise GraphError(f"a graph has at most {MOST_NODES:,} nodes, and this one has more")
+        raise GraphError(f"a graph has at most {MOST_NODES:,} nodes, but this one has more")
 
 
 def validate_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -62,7 +61,7 @@ def validate_names(names: Iterable[str]) -> tuple[str, ...]:
     try:
         checked = list_of(names)
     except Exception:
-        raise GraphError(f"node names are a list of strings, not {in_brief(names)}") from None
+        raise GraphError(f"node names must be a list of strings, not {in_brief(names)}") from None
     seen: set[str] = set()
     for name in checked:
         if not isinstance(name, str):
@@ -82,7 +81,7 @@ def validate_indices(nodes: Iterable[int]) -> tuple[int, ...]:
         return tuple(index(v) for v in list_of(nodes))
     except Exception:
         shown = in_brief(nodes)
-        raise GraphError(f"nodes and layers are numbered by integers, not by {shown}") from None
+        raise GraphError(f"nodes and layers must be numbered by integers, not by {shown}") from None
 
 
 def read_matrix(table: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -138,17 +137,17 @@ def find_node(node: Node, names: Sequence[str]) -> int:
             shown = in_brief(node)
             raise GraphError(f"there is no node {shown}: the indices go from 0 to {len(names) - 1}")
         return int(node)
-    raise GraphError(f"a node is given by its name or its index, not by {in_brief(node)}")
+    raise GraphError(f"a node must be given by its name or its index, not by {in_brief(node)}")
 
 
 def validate_pair(edge: tuple[Node, Node]) -> tuple[Node, Node]:
     """An edge as exactly two nodes."""
     if isinstance(edge, str):
-        raise GraphError(f"an edge is a pair (parent, child), not the text {in_brief(edge)}")
+        raise GraphError(f"an edge must be a pair (parent, child), not the text {in_brief(edge)}")
     try:
         parent, child = edge
     except Exception:
-        raise GraphError(f"an edge is a pair (parent, child), not {in_brief(edge)}") from None
+        raise GraphError(f"an edge must be a pair (parent, child), not {in_brief(edge)}") from None
     return parent, child
 
 
@@ -194,12 +193,14 @@ def find_separated(names: Sequence[str], targets: Targets) -> Booleans:
     for target in targets:
         if isinstance(target, str):
             shown = in_brief(target)
-            raise GraphError(f"a target set is a list of nodes, not the single text {shown}.")
+            raise GraphError(f"a target set must be a list of nodes, not the single text {shown}.")
         is_set = np.zeros(len(names), dtype=np.bool_)
         try:
             members = NAMES.read(target)
         except Exception:
-            raise GraphError(f"a target set is a list of nodes, not {in_brief(target)}.") from None
+            raise GraphError(
+                f"a target set must be a list of nodes, not {in_brief(target)}."
+            ) from None
         for name in members:
             if name not in number:
                 raise GraphError(f"a target set holds {in_brief(name)}, which is not a node.")

@@ -108,7 +108,7 @@ class Chain(ABC):
         )
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """All that ``restore`` needs to go on bit for bit, draws that were not taken excepted."""
+        """All that ``restore`` needs to go on bit for bit, except draws that were not taken."""
         arrays = {name: array.copy() for name, array in self._arrays().items()}
         arrays["counters"] = np.array([self.step, self.n_warmup, self.thin])
         generator = json.dumps(self._rng.bit_generator.state).encode()
@@ -118,7 +118,7 @@ class Chain(ABC):
     def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> None:
         """Continue from a snapshot of a chain with the same view and settings.
 
-        It may be damaged or made by somebody: a ValueError says what no chain can have left.
+        It may be damaged or forged: a ValueError says what no chain can have left.
         """
         check_counters(snapshot["counters"], self.n_warmup, self.thin)
         self._fit(snapshot)
@@ -134,7 +134,7 @@ class Chain(ABC):
         self._rng.bit_generator.state = read_generator(snapshot["generator"], own)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays that change as the chain runs, by name; the buffer of draws excepted."""
+        """The arrays that change as the chain runs, by name, except the buffer of draws."""
         kept = self.trace._asdict()
         for buffer in (*KeptDags._fields, "n_draws"):
             del kept[buffer]
@@ -181,7 +181,7 @@ StartChain = Callable[[TableView, Settings, Codes, np.random.Generator], Chain]
 
 @dataclass(frozen=True, kw_only=True)
 class Sampler:
-    """A sampler by name: how a chain is made, its defaults, and what users are told of it.
+    """A sampler by name: how a chain is made, its defaults, and what users are told about it.
 
     ``usual_steps`` is the default number of recorded steps, and where a run that goes on until the
     chains agree is first looked at; ``goes_on`` says whether runs do that by default. The warm-up

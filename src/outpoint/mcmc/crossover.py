@@ -72,7 +72,7 @@ def make_crossover(n_nodes: int, max_parents: int) -> Crossover:
 
 @inlined
 def find_differing(first, second, differing):
-    """The nodes whose parents differ; returns their number."""
+    """List the nodes whose parents differ; return their number."""
     count = 0
     for node in range(first.code.size):
         if first.code[node] != second.code[node]:
@@ -98,7 +98,7 @@ def choose_part(first, second, n_differing, scratch, rng):
 
 @inlined
 def _go_further(first, second, n_differing, now, scratch):
-    """Mark the differing nodes one edge away from those of step ``now``; whether there are any."""
+    """Mark differing nodes one edge away from those of step ``now``; return whether any are."""
     step = scratch.step
     goes_on = False
     for i in range(n_differing):
@@ -172,7 +172,7 @@ def _gain(view, dag, old, state, power):
 
 
 NOTHING = np.int64(0), np.int64(0)
-"""What kernels return that are called by their address and have nothing to tell."""
+"""What kernels return that are called by their address and have no result."""
 
 
 @kernel

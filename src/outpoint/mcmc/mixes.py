@@ -1,6 +1,7 @@
 """Everything that decides what the chains of a run do.
 
-Which moves a chain makes, and how often: the paper's mixes, ours, or the user's own.
+That includes which moves a chain makes, and how often: by the paper's mixes, by ours, or by the
+user's own.
 """
 
 from collections.abc import Mapping
@@ -104,14 +105,14 @@ def hot_redraws(mean_length: float) -> float:
 def user_mix(moves: Moves) -> dict[str, float]:
     """Check a user's weights of partition moves."""
     if not isinstance(moves, Mapping):
-        raise OptionError(f'moves is "paper" or a dict of weights, not {moves!r}.')
+        raise OptionError(f'moves must be "paper" or a dict of weights, not {moves!r}.')
     unknown = [name for name in moves if name not in PARTITION_MOVES]
     if unknown:
         raise OptionError(f"unknown move {unknown[0]!r}: choose from {', '.join(PARTITION_MOVES)}.")
     weights = {}
     for name, weight in moves.items():
         if isinstance(weight, bool) or not isinstance(weight, int | float | np.number):
-            raise OptionError(f"the weight of {name} is a number, not {weight!r}.")
+            raise OptionError(f"the weight of {name} must be a number, not {weight!r}.")
         if not 0 <= weight < np.inf:
             raise OptionError(f"the weight of {name} must not be negative or infinite.")
         weights[name] = float(weight)

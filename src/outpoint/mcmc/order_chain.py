@@ -5,8 +5,6 @@ extension of it, so DAGs with many extensions are visited too often: **the sampl
 here for comparison and as a start for the unbiased samplers.
 
 Formulas: docs/math.md#structure-and-order-mcmc.
-
-Order MCMC (paper section 3.2): fast, and biased.
 """
 
 from dataclasses import replace
@@ -186,10 +184,10 @@ class OrderChain(Chain):
         state = self._state
         check_order(state.order)
         is_inverse = np.array_equal(state.position[state.order], np.arange(len(state.order)))
-        require(is_inverse, "a node has another place in the order")
+        require(is_inverse, "a node has the wrong place in the order")
         log_sum = state.log_sum.copy()
         score_order(self._view, state)
-        require(are_close(log_sum, state.log_sum), "the weight of an order is another one")
+        require(are_close(log_sum, state.log_sum), "the weight of an order is wrong")
         state.log_sum[:] = log_sum
 
     def _run(self, first_step: int, n_steps: int, recording: bool) -> None:

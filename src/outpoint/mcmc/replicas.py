@@ -37,7 +37,7 @@ class Replicas(NamedTuple):
 class Ladder(NamedTuple):
     """The powers, and what was counted on them.
 
-    Of pair r, the replicas r and r + 1: ``attempts`` to swap it, ``accepted`` ones, and the summed
+    For pair r, the replicas r and r + 1: ``attempts`` to swap it, ``accepted`` ones, and the summed
     probabilities of ``rejection``. ``round_trips`` has one entry. ``moments`` are the number of
     sweeps of each replica that takes steps, and the sums of its log weight and of the square of it
     after them; log weights lie in the thousands, so they are taken relative to the first one,
@@ -119,7 +119,7 @@ def log_weight(view, state, power):
 
 @inlined
 def log_gain(view, old, new, power, before):
-    """How much more the log weight grows from ``old`` to ``new`` at a power than at another."""
+    """How much more the log weight grows from ``old`` to ``new`` at one power than at another."""
     grown = log_weight(view, new, power) - log_weight(view, old, power)
     return grown - (log_weight(view, new, before) - log_weight(view, old, before))
 

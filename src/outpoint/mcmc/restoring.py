@@ -1,6 +1,6 @@
 """Whether a saved state is one that a chain can be in.
 
-A checkpoint may be damaged or made by somebody. Kernels look up tables by what is in a state and
+A checkpoint may be damaged or forged. Kernels look up tables by what is in a state and
 check nothing, so everything that they rely on is checked here, when a chain is restored. What is
 wrong raises a ValueError that says so.
 """
@@ -26,7 +26,7 @@ MOST_STEPS = 1 << 53
 
 
 def check_counters(counters: NDArray[np.int64], n_warmup: int, thin: int) -> None:
-    """Steps, warm-up and thinning, of a chain that was planned with these two."""
+    """Check steps, warm-up and thinning, of a chain that was planned with these two."""
     require(
         counters.shape == (3,) and counters.dtype == np.int64,
         "its counters are not three whole numbers",
@@ -35,8 +35,8 @@ def check_counters(counters: NDArray[np.int64], n_warmup: int, thin: int) -> Non
     require(0 <= step < MOST_STEPS, "its number of steps is impossible")
     require(0 <= own_warmup <= n_warmup, "its warm-up is longer than planned")
     factor, rest = divmod(own_thin, thin)
-    require(not rest and _is_power_of_two(factor), "its draws are thinned otherwise")
-    require(own_thin < MOST_STEPS, "its draws are thinned otherwise")
+    require(not rest and _is_power_of_two(factor), "its draws are thinned differently")
+    require(own_thin < MOST_STEPS, "its draws are thinned differently")
 
 
 def check_trace(view: TableView, trace: Trace, n_visits: int) -> None:
@@ -45,7 +45,7 @@ def check_trace(view: TableView, trace: Trace, n_visits: int) -> None:
     batch_size = 1
     while n_visits > EDGE_ROWS * batch_size:
         batch_size *= 2
-    require(trace.batch_size[0] == batch_size, "its batches have another size")
+    require(trace.batch_size[0] == batch_size, "its batches have the wrong size")
     for sums, size in (
         (trace.edge_sum, batch_size),
         (trace.outside_sum, batch_size * EDGE_ROWS // OUTSIDE_ROWS),
@@ -56,17 +56,17 @@ def check_trace(view: TableView, trace: Trace, n_visits: int) -> None:
     check_codes(view, trace.best_code[None])
     best = float(trace.best_log_score[0])
     is_score = best == -np.inf or are_close(best, total_score(view, trace.best_code))
-    require(is_score, "the score of its best DAG is another one")
+    require(is_score, "the score of its best DAG is wrong")
 
 
 def check_tries(accepted: NDArray[np.int64], attempts: NDArray[np.int64]) -> None:
-    """Successes among attempts."""
+    """Check that there are no more successes than attempts."""
     is_count = (accepted >= 0) & (accepted <= attempts)
     require(is_count.all(), "more was accepted than tried")
 
 
 def check_codes(view: TableView, codes: NDArray[Any]) -> None:
-    """Parent sets (DAG, node) that exist, of graphs without cycles."""
+    """Check that parent sets (DAG, node) exist, and make graphs without cycles."""
     first, last = view.outside.start[:-1], view.outside.start[1:]
     is_inside = (codes >= 0) & (codes < 1 << view.n_candidates)
     is_outside = (~codes >= first) & (~codes < last) & (codes < 0)
@@ -77,14 +77,14 @@ def check_codes(view: TableView, codes: NDArray[Any]) -> None:
 
 
 def check_draws(view: TableView, draws: KeptDags) -> None:
-    """DAGs with finite scores, and weights of what they were drawn from."""
+    """Check that DAGs exist and that their scores and weights are finite."""
     check_codes(view, draws.codes)
     is_finite = np.isfinite(draws.log_score).all() and np.isfinite(draws.log_weight).all()
     require(is_finite, "the score of a draw is not a number")
 
 
 def check_order(order: NDArray[np.int64]) -> None:
-    """All numbers from 0 on, each once."""
+    """Check that an order has all numbers from 0 on, each once."""
     require(
         np.array_equal(np.sort(order), np.arange(len(order))),
         "an order does not hold every node once",
@@ -92,7 +92,7 @@ def check_order(order: NDArray[np.int64]) -> None:
 
 
 def check_replicas(view: TableView, replicas: Replicas) -> None:
-    """Every replica has a row of its own, with a partition that its nodes can be in."""
+    """Check that every replica has a row of its own, with a partition that its nodes can be in."""
     check_order(replicas.slot)
     is_known = (replicas.trip >= NOWHERE) & (replicas.trip <= COMING_DOWN)
     require(is_known.all(), "a walker is nowhere on its trip")
@@ -101,7 +101,7 @@ def check_replicas(view: TableView, replicas: Replicas) -> None:
 
 
 def check_partition(view: TableView, state: PartitionState) -> None:
-    """Layers of nodes, what they hold, and the weights that follow from that."""
+    """Check layers of nodes, what they hold, and the weights that follow from that."""
     n, n_layers = len(state.order), int(state.n_layers[0])
     require(1 <= n_layers <= n, "a partition has no layers")
     check_order(state.order)
@@ -109,17 +109,17 @@ def check_partition(view: TableView, state: PartitionState) -> None:
     is_cut = start[0] == 0 and start[-1] == n and (np.diff(start) > 0).all()
     require(is_cut and ((state.start >= 0) & (state.start <= n)).all(), "a layer is empty")
     layer = np.repeat(np.arange(n_layers), np.diff(start))
-    require(np.array_equal(state.layer[state.order], layer), "a node is in another layer")
+    require(np.array_equal(state.layer[state.order], layer), "a node is in the wrong layer")
     first, last = view.outside.start[:-1], view.outside.start[1:]
     is_outside = (state.held >= first) & (state.held < last)
     require((is_outside | (state.held == INSIDE)).all(), "a node holds no parent set of its own")
     found = np.empty(n)
     _score_partition(view, state.layer, state.held, found)
-    require(are_close(state.log_tau, found), "the weight of a partition is another one")
+    require(are_close(state.log_tau, found), "the weight of a partition is wrong")
 
 
 def check_ladder(ladder: Ladder, hottest: float) -> None:
-    """Powers from 1 down to ``hottest``, and what was counted on them."""
+    """Check powers from 1 down to ``hottest``, and what was counted on them."""
     power = ladder.power
     is_falling = power[0] == 1.0 and power[-1] == hottest and (np.diff(power) <= 0.0).all()
     require(is_falling, "its powers do not fall from 1 to the last one")
@@ -158,7 +158,7 @@ def _has_form(value: Any, own: Any) -> bool:
 
 
 def are_close(ours: Any, theirs: Any) -> bool:
-    """Whether finite numbers are the same but for rounding."""
+    """Whether numbers are finite and the same except for rounding."""
     is_finite = np.isfinite(ours).all() and np.isfinite(theirs).all()
     return bool(is_finite and np.allclose(ours, theirs, rtol=ROUNDING, atol=ROUNDING))
 

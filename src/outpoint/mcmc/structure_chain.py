@@ -6,8 +6,6 @@ proposed uniformly; the ratio of the neighbourhood sizes enters the acceptance. 
 move can be mixed in.
 
 Formulas: docs/math.md#structure-and-order-mcmc.
-
-Structure MCMC (paper section 3.1), alone or with the edge reversal move.
 """
 
 from functools import partial

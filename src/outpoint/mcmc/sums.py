@@ -1,8 +1,8 @@
 """Sums over parent sets as the samplers need them, and draws from those sums.
 
 *Inside* sets are subsets of a node's candidates, known by their masks; all other admissible sets
-are *outside* and known by their places in a list. One number tells both apart: the code of a set is
-its mask, or ``~place``, which is negative. Formulas: docs/math.md#inside-and-outside-sets.
+are *outside* and known by their places in a list. One number stands for either: the code of a set
+is its mask, or ``~place``, which is negative. Formulas: docs/math.md#inside-and-outside-sets.
 
 Which nodes are allowed as parents is said by ``layer`` and ``level``: u is if ``layer[u] < level``.
 Samplers over DAGs use layer 0 for allowed and 1 for blocked nodes, and level 1.
@@ -93,7 +93,7 @@ def log_tau(view, node, layer, level, held):
 def is_open(view, place, allowed, layer, level, member):
     """Whether an outside set is allowed and contains ``member``, if that is not -1.
 
-    ``allowed`` is the mask of the allowed candidates: most sets are told by it.
+    ``allowed`` is the mask of the allowed candidates: it decides about most sets.
     """
     if view.outside.inside[place] & ~allowed != 0:
         return False

@@ -21,8 +21,8 @@ class Cells(ABC):
     """The missing cells of a table, and the model that they are drawn from.
 
     Tables are completed on the scale of the model: continuous columns are standardised if the score
-    does so, once, by the values that were observed. ``missing`` tells which cells are drawn,
-    ``unknowns`` which of them are the same value. ``is_used`` (row, node) tells in which rows a
+    does so, once, by the values that were observed. ``missing`` says which cells are drawn,
+    ``unknowns`` which of them are the same value. ``is_used`` (row, node) says in which rows a
     node follows its family: where it was not set, and of a given column where its value is new.
     """
 
@@ -91,12 +91,12 @@ class Cells(ABC):
         return values
 
     def checked(self, cells: Floats) -> Floats:
-        """Cells on the scale of the model, if levels among them are levels; else a ValueError."""
+        """Cells on the scale of the model; a ValueError if a level among them does not exist."""
         sizes = np.array([0 if one is None else len(one) for one in self.data.levels])
         own = sizes[np.nonzero(self.missing)[1]]
         levels = cells[own > 0]
         is_level = (levels >= 0) & (levels < own[own > 0]) & (levels == np.floor(levels))
-        require(bool(is_level.all()), "a drawn level is none")
+        require(bool(is_level.all()), "a drawn level does not exist")
         return cells
 
     @cached_property

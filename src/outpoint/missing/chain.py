@@ -86,7 +86,7 @@ class AugmentedChain:
 
     @property
     def n_steps(self) -> int:
-        """Recorded tables."""
+        """Number of recorded tables."""
         return len(self.edges)
 
     @property
@@ -99,7 +99,7 @@ class AugmentedChain:
         self.advance_to(self.step + n_tables)
 
     def advance_to(self, target: int, is_stopped: Callable[[], bool] = lambda: False) -> None:
-        """Go on until so many tables have been solved, or somebody stops that."""
+        """Go on until ``target`` tables have been solved, or until it is stopped."""
         while self.step < target and not is_stopped():
             self._advance()
 
@@ -155,17 +155,19 @@ class AugmentedChain:
     def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> None:
         """Continue from a snapshot of a chain on the same table.
 
-        It may be damaged or made by somebody: a ValueError says what no chain can have left.
+        It may be damaged or forged: a ValueError says what no chain can have left.
         """
         before = self.snapshot()
         for name, own in before.items():
             given = snapshot[name]
-            require(given.dtype == own.dtype and given.ndim == own.ndim, f"{name} is none")
-            require(own.dtype.kind != "f" or bool(np.isfinite(given).all()), f"{name} is no number")
+            require(given.dtype == own.dtype and given.ndim == own.ndim, f"{name} has a wrong type")
+            require(
+                own.dtype.kind != "f" or bool(np.isfinite(given).all()), f"{name} is not a number"
+            )
         for name in ("counters", "cells", "dag", "ancestors"):
             require(snapshot[name].shape == before[name].shape, f"{name} has another size")
         self.step, self._spacing, self.n_warmup = snapshot["counters"].tolist()
-        require(min(self.step, self.n_warmup) >= 0 and self._spacing >= 1, "its counters are none")
+        require(min(self.step, self.n_warmup) >= 0 and self._spacing >= 1, "its counters are wrong")
         n_recorded = max(0, self.step - self.n_warmup)
         n = len(self._dag)
         n_draws = snapshot["dags"].shape[1]

@@ -43,7 +43,7 @@ class ConditionalCells(Cells):
         self._turns = [self._turn(own.turn[own.owner] == turn) for turn in np.unique(own.turn)]
 
     def _turn(self, chosen: Booleans) -> _Turn:
-        """What is drawn at once, of some cells."""
+        """The turn in which these cells are drawn at once."""
         own = self.unknowns
         _, number = np.unique(own.owner[chosen], return_inverse=True)
         nodes = own.nodes[chosen]

@@ -21,7 +21,7 @@ from outpoint.tables import ScoreTable
 from outpoint.tables.view import view_table
 
 DRAWS = 4
-"""DAGs that are drawn of each completed table."""
+"""DAGs that are drawn for each completed table."""
 
 SWEEPS_OF_TABLE = 12
 """Sweeps that chains take on each completed table, each with a block of reversals of edges and one

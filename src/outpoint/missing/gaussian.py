@@ -63,7 +63,7 @@ class GaussianCells(Cells):
         return np.asarray(table - table[np.searchsorted(observed, codes)].mean(axis=0))
 
     def _pad_codings(self) -> Floats:
-        """The columns of each level (node, level, column), NaN for levels without."""
+        """The columns of each level (node, level, column), NaN for levels without any."""
         n_levels = max([1, *(len(levels or ()) for levels in self.data.levels)])
         width = max([1, *(one.shape[1] for one in self._codings if one is not None)])
         codes = np.full((self.data.n_nodes, n_levels, width), np.nan)

@@ -15,7 +15,7 @@ MOST_BATCHES = 512
 
 
 def make_records(chains: Sequence[AugmentedChain], sets: ParentSets) -> list[ChainRecord]:
-    """The records of the chains so far, as many tables of each."""
+    """The records of the chains so far, with equally many tables of each."""
     n_tables = min(chain.n_steps for chain in chains)
     best, best_log_score = _find_best(chains)
     best_code = codes_of(best[None], sets)[0]

@@ -114,7 +114,7 @@ class CandidateScores:
         return ScoreTable(self._names, self.max_parents, self.candidates, dense, no_outside(n))
 
     def _score_again(self, scorer: SetScorer, known: dict[int, Floats]) -> dict[int, Floats]:
-        """F of all sets by size; of those whose columns are complete as it was."""
+        """F of all sets by size, computed again only for those with incomplete columns."""
         found = {}
         for size, sets in self._sets.items():
             found[size], changing = known[size].copy(), self._changing[size]

@@ -30,7 +30,7 @@ class Beginning(NamedTuple):
 
 @dataclass(frozen=True)
 class Setup:
-    """All that makes the chains of a run, but for how far they are."""
+    """All that makes the chains of a run, except for how far they are."""
 
     model: Model
     split: Split

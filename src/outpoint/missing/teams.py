@@ -116,7 +116,7 @@ class WorkerTeam:
         self._follow()
 
     def save(self) -> None:
-        """The tasks have saved their chains."""
+        """Do nothing, as the tasks have saved their chains."""
 
     def _follow(self) -> None:
         for index, chain in enumerate(self.chains):

@@ -50,7 +50,7 @@ class Unknowns:
         return np.append(begin, len(self.group))
 
     def of(self, nodes: Booleans) -> "Unknowns":
-        """Those of some nodes."""
+        """The unknowns of some nodes."""
         chosen = nodes[self.nodes[self.first[:-1]]]
         cells = chosen[self.owner]
         first = np.concatenate([[0], np.cumsum(np.diff(self.first)[chosen])])
@@ -153,11 +153,11 @@ def _are_constant(data: Dataset, subject: Integers) -> Booleans:
 
 
 def _origin(data: Dataset) -> Integers:
-    """Subject and place of each slice; refuses slices of which nobody knows them."""
+    """Subject and place of each slice; refuses slices for which they are not known."""
     origin = None if data.slices is None else data.slices.origin
     if origin is None:
         raise DataError(
-            "These slices do not tell which of their missing values are the same: read the series "
+            "These slices do not say which of their missing values are the same: read the series "
             f"with load_series, or drop rows with {option('missing', 'drop')}."
         )
     return origin

@@ -1,10 +1,10 @@
-"""Predictive densities averaged over DAGs, for rows of which any cells are known.
+"""Predictive densities averaged over DAGs, for rows with any pattern of known cells.
 
 Averages over DAGs are averages of densities, p(x | D) = sum over G of P(G | D) p(x | G, D); what is
 unknown in a row is integrated out of them. A conditional p(x_T | x_B, D) is the ratio of two such
 averages, so that DAGs count by how well they predict x_B.
 
-Three ways to integrate, the first that can be gone:
+There are three ways to integrate; the first that is feasible is taken:
 
 * Completions: all levels of unknown categorical cells, and at most one continuous cell at the nodes
   of a trapezoidal rule in u, x = centre + width sinh u, which converges exponentially. Exact but
@@ -38,25 +38,25 @@ from outpoint.models.model import NetworkModel
 from outpoint.naming import enumerate_names
 
 MOST_COMPLETIONS = 4096
-"""Completions of a row that are all looked at."""
+"""Most completions of a row that are summed over, all of them."""
 
 CELLS = 50_000
-"""Completed rows that are looked at together."""
+"""Completed rows that are handled together."""
 
 STEP = 0.08
-"""Distance of nodes of the trapezoidal rule."""
+"""Distance between the nodes of the trapezoidal rule."""
 
 USUAL_NODES = 200
-"""About as many nodes there are."""
+"""The usual number of nodes, roughly."""
 
 NEGLIGIBLE = 1e-13
 """Share of a Student t density that may lie beyond the last node."""
 
 N_NETWORKS = 1000
-"""Draws of DAGs where parameters are drawn, or cells simulated."""
+"""Draws of DAGs where parameters are drawn or cells are simulated."""
 
 LEAST_NETWORKS = 16
-"""So many for each of several models."""
+"""The fewest such draws for each of several models."""
 
 
 class Predicted(NamedTuple):
@@ -76,7 +76,7 @@ class Predicted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AveragedModel:
-    """A model with weighted DAGs (DAG, parent, child); ``seed`` is that of parameters drawn.
+    """A model with weighted DAGs (DAG, parent, child); drawn parameters use ``seed``.
 
     ``others`` [parent, child] are further edges that unknown cells are judged by, so that several
     models integrate in the same way; ``n_networks`` are drawn where parameters or cells are.
@@ -108,14 +108,14 @@ class AveragedModel:
             yield self.model, self.dags[number]
 
     def draw_dags(self, n_draws: int) -> Integers:
-        """Numbers of DAGs, each about as often as it weighs."""
+        """Indices of DAGs, each about as often as its weight says."""
         ends = np.cumsum(self.weights) / self.weights.sum()
         places = np.searchsorted(ends, (np.arange(n_draws) + 0.5) / n_draws)
         return np.minimum(places, len(self.dags) - 1)
 
     @cached_property
     def _families(self) -> list[tuple[list[tuple[int, ...]], Integers]]:
-        """For each variable its distinct parent sets, and the number of that in each DAG."""
+        """For each variable its distinct parent sets, and the index of the one in each DAG."""
         found = []
         for v in range(len(self.model.names)):
             sets, numbers = np.unique(self.dags[:, :, v], axis=0, return_inverse=True)
@@ -130,7 +130,7 @@ class AveragedModel:
         return GaussianNetworks.draw(self.model, chosen, np.random.default_rng(self.seed))
 
     def _by_pattern(self, values: Floats, target: int | None) -> Predicted:
-        """Rows with the same known cells together, and equal rows once."""
+        """The law in each row, found for rows of the same known cells together, equal ones once."""
         plain = np.where(np.isnan(values), np.inf, values)
         plain, inverse = np.unique(plain, axis=0, return_inverse=True)
         distinct = np.where(np.isinf(plain), np.nan, plain)
@@ -156,7 +156,7 @@ class AveragedModel:
     def _predict_rows(
         self, values: Floats, unknown: Booleans, target: int | None
     ) -> list[Predicted] | None:
-        """Rows of which the same cells are unknown, in pieces; None if they must be simulated."""
+        """Predictions for rows of the same unknown cells, in pieces; None if simulated instead."""
         needed = self._needed(unknown, target)
         missing = np.flatnonzero(unknown & needed)
         self._require_given(missing)
@@ -180,7 +180,7 @@ class AveragedModel:
         ]
 
     def _require_given(self, missing: Integers) -> None:
-        """Refuse rows that lack what has no distribution and others depend on."""
+        """Refuse rows that lack values which have no distribution but on which others depend."""
         absent = [self.model.names[v] for v in missing if self.model.given[v]]
         if absent:
             raise DataError(
@@ -204,7 +204,7 @@ class AveragedModel:
 
     @cached_property
     def _reach(self) -> float:
-        """How many standard deviations of a variable the nodes of the trapezoidal rule go out."""
+        """The standard deviations of a variable within which the trapezoidal rule has its nodes."""
         normal = self.model.prior.normal
         assert normal is not None
         freedom = normal.freedom + 1.0 + self.model.statistics.n_rows
@@ -213,7 +213,7 @@ class AveragedModel:
     def _complete(
         self, values: Floats, missing: Integers, needed: Booleans, target: int | None
     ) -> Predicted:
-        """Sum over completions of rows."""
+        """The predictions of rows, summed over their completions."""
         full, log_steps = self._completions(values, missing, needed)
         n_rows = len(full)
         total = self._log_average(values, full, missing, needed) + log_steps
@@ -265,7 +265,8 @@ class AveragedModel:
         """Values of a continuous variable (row, node) in the units of the data, and log steps.
 
         Centre and width are those of a normal approximation given the rest of the row, in the DAG
-        that weighs most: the variable's own family and those of its children are taken as normal.
+        with the most weight: the variable's own family and those of its children are taken as
+        normal.
         """
         column = self.model.coding.columns_of(variable)[0]
         columns = self.model.coding.encode(rows)
@@ -324,7 +325,7 @@ class AveragedModel:
         return _averaged(base, varied, (n_rows, n_all))
 
     def _simulate(self, values: Floats, target: int | None) -> Predicted:
-        """Draw unknown cells given their parents, and weigh by what is known."""
+        """Predictions from unknown cells drawn given their parents, weighted by what is known."""
         rng = np.random.default_rng(self.seed)
         numbers, counts = np.unique(self.draw_dags(self.n_networks), return_counts=True)
         n_rows, column = len(values), -1 if target is None else target
@@ -365,14 +366,14 @@ class AveragedModel:
 class MixedModel:
     """Several averaged models of the same variables, all of the same weight.
 
-    They are those of tables that were completed differently.
+    They belong to tables that were completed differently.
     """
 
     parts: tuple[AveragedModel, ...]
 
     @classmethod
     def of(cls, parts: Sequence[AveragedModel]) -> MixedModel:
-        """Averaged models, made to integrate in the same way."""
+        """The mixture of averaged models, all made to integrate in the same way."""
         edges = np.any([one.dags.any(axis=0) for one in parts], axis=0)
         n_networks = max(LEAST_NETWORKS, N_NETWORKS // len(parts))
         return cls(
@@ -384,7 +385,7 @@ class MixedModel:
 
     @property
     def model(self) -> NetworkModel:
-        """One of the models; all have the same variables and columns."""
+        """The first of the models; all have the same variables and columns."""
         return self.parts[0].model
 
     def choose(
@@ -448,7 +449,7 @@ def _fill_or_weigh(
 def _averaged(
     base: Floats, varied: list[tuple[Integers, list[Floats | None]]], shape: tuple[int, int]
 ) -> Floats:
-    """The log of the sum over DAGs; those that vary in the same way are added up first."""
+    """The log of the sum over DAGs, of which those that vary in the same way are added up first."""
     if not varied:
         return np.broadcast_to(_log_sum(base, axis=0)[:, None], shape)
     group = np.zeros(len(base), dtype=np.int64)
@@ -480,7 +481,7 @@ def _log_sum(logs: Floats, axis: int) -> Floats:
 
 
 def _stacked(parts: tuple[Floats, ...]) -> Floats:
-    """Parts of arrays below each other; where rows have fewer entries, with weights of 0."""
+    """The parts stacked row upon row; rows with fewer entries are filled up with weights of 0."""
     if parts[0].ndim == 1:
         return np.concatenate(parts)
     width = max(part.shape[1] for part in parts)

@@ -40,13 +40,13 @@ from outpoint.arrays import Floats, Integers
 from outpoint.errors import TooLargeError
 
 MOST_NUMBERED = 2**62
-"""Configurations that have numbers."""
+"""Most configurations that can be numbered."""
 
 FEW = 4096
-"""Configurations of which a list of all is kept."""
+"""Most configurations of which a complete list is kept."""
 
 MOST_LISTED = 2**22
-"""Configurations whose parameters can be drawn all together."""
+"""Most configurations whose parameters can all be drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Configurations:
 
     @property
     def n_all(self) -> int:
-        """How many states there can be."""
+        """The number of possible states."""
         return prod(self.sizes)
 
     def number(self, columns: Floats) -> NDArray[np.int64]:
@@ -72,13 +72,13 @@ class Configurations:
 
     @cached_property
     def _places(self) -> Integers:
-        """The places of all states, where these are few."""
+        """The places of all states; asked for only where these are few."""
         places = np.full(self.n_all, len(self.observed), dtype=np.intp)
         places[self.observed] = np.arange(len(self.observed))
         return places
 
     def places(self, numbers: NDArray[np.int64]) -> Integers:
-        """Where states stand among the observed; those never observed share the place behind."""
+        """The places of states among those observed; states never observed share the one after."""
         if self.n_all <= FEW:
             return np.asarray(self._places[numbers])
         found = np.searchsorted(self.observed, numbers)
@@ -89,7 +89,7 @@ class Configurations:
         """The numbers of all states."""
         if self.n_all > MOST_LISTED:
             raise TooLargeError(
-                f"the parents of a variable have {self.n_all:,} joint levels, and the parameters "
+                f"the parents of a variable have {self.n_all:,} joint levels, but the parameters "
                 f"of at most {MOST_LISTED:,} can be drawn: allow fewer parents, or join levels."
             )
         return np.arange(self.n_all, dtype=np.int64)
@@ -128,12 +128,12 @@ class Moments(NamedTuple):
     scatter: Floats
 
     def of(self, columns: list[int]) -> Moments:
-        """Those of some of the columns."""
+        """The moments of some of the columns."""
         chosen = self.scatter[:, columns][:, :, columns]
         return Moments(self.n_rows, self.means[:, columns], chosen)
 
     def with_nothing(self) -> Moments:
-        """The same with a further state that was never observed."""
+        """The moments with a further state that was never observed."""
         n_columns = self.means.shape[1]
         return Moments(
             np.append(self.n_rows, 0.0),
@@ -321,7 +321,7 @@ class Table:
 
     @property
     def n_levels(self) -> int:
-        """Levels of the column."""
+        """The number of levels of the column."""
         return self.counts.shape[1]
 
     @cached_property
@@ -357,20 +357,20 @@ class Table:
         return DrawnTable(self.child, self.states, draw_dirichlet(weights, rng))
 
     def average(self) -> DrawnTable:
-        """Their means in all states, which predict any single row."""
+        """The means of the probabilities in all states, which predict any single row."""
         shares = self.shares[self.states.places(self.states.every())]
         return DrawnTable(self.child, self.states, shares)
 
 
 def draw_levels(probabilities: Floats, rng: np.random.Generator) -> Integers:
-    """One level for every row of probabilities (row, level)."""
+    """Draw one level for every row of probabilities (row, level)."""
     cumulative = probabilities.cumsum(axis=1)
     above = rng.random(len(cumulative))[:, None] * cumulative[:, -1:] >= cumulative
     return np.minimum(above.sum(axis=1), cumulative.shape[1] - 1)
 
 
 def draw_dirichlet(weights: Floats, rng: np.random.Generator) -> Floats:
-    """One draw for every row of weights, however small: a gamma variable of shape a is one of
+    """Draw once for every row of weights, however small: a gamma variable of shape a is one of
     shape a + 1 times U^(1/a), whose logarithm never underflows.
     """
     logs = np.log(rng.standard_gamma(weights + 1.0))

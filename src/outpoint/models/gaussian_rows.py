@@ -1,4 +1,4 @@
-"""Rows of Gaussian columns of which any are known, by networks with drawn parameters."""
+"""Predictions of rows with any known Gaussian columns, by networks with drawn parameters."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from outpoint.models.model import NetworkModel
 from outpoint.models.network import Coding
 
 BLOCK = 50
-"""Networks that are looked at together."""
+"""Networks that are handled together."""
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianNetworks:
-    """Means (network, column) and covariance matrices of columns, all networks weighing the same.
+    """Means (network, column) and covariance matrices of columns, of networks of equal weight.
 
     ``given`` variables are only conditioned on.
     """
@@ -41,7 +41,7 @@ class GaussianNetworks:
     def predict(
         self, values: Floats, unknown: Booleans, target: int | None
     ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """The parts of a prediction for rows of which the same cells are unknown."""
+        """The parts of a prediction for rows with the same unknown cells."""
         coding, n_networks = self.coding, len(self.means)
         columns = coding.encode(values)
         inside = np.flatnonzero(~unknown[coding.owner])

@@ -31,18 +31,18 @@ from outpoint.models.summing import Settings, Tables, TableSums
 
 Families = dict[int, tuple[DrawnRegression | DrawnTable, ...]]
 SIMULATED = 200
-"""Rows of categorical variables that are simulated where they are too many to be listed."""
+"""Rows of categorical variables to simulate where there are too many to be listed."""
 
 OFTEN = 5 * SIMULATED
 """Rows from which the probability of a level is estimated: its standard error is at most 0.016."""
 
 MOST_LISTED = 1024
-"""Joint levels of categorical variables that are listed, with those observed before."""
+"""Most joint levels of categorical variables that are listed, with those observed before."""
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What is expected: the mean of a continuous variable, or the probability of a level."""
+    """What to expect of a variable: the mean if it is continuous, or the probability of a level."""
 
     variable: int
     level: int | None = None
@@ -65,7 +65,7 @@ def changed(settings: Settings) -> list[int]:
 class Intervened:
     """A DAG in which some variables are set, ready for any parameters.
 
-    ``is_reached`` tells whether a directed path leads to the target from one whose value changes.
+    ``is_reached`` says whether a directed path leads to the target from one whose value changes.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Intervened:
         return np.asarray(found.reshape(n_arms, n_rows).mean(axis=1))
 
     def _follow(self, families: Families, n_simulated: int, rng: np.random.Generator) -> Floats:
-        """What is expected in every arm, from rows with levels that are listed or simulated."""
+        """The expectation in every arm, from rows whose levels are listed or simulated."""
         n_arms = len(next(iter(self.settings.values())))
         n_pasts = len(next(iter(self.pasts.values()), np.zeros(1)))
         tabled = [u for u in self.order if isinstance(families[u][0], DrawnTable)]
@@ -140,7 +140,7 @@ class Intervened:
 
 
 def list_levels(coding: Coding, variables: Sequence[int], most: int) -> dict[int, Floats] | None:
-    """All joint levels of categorical variables, one row for each; None if they are too many."""
+    """All joint levels of categorical variables, one row for each; None if there are too many."""
     sizes = [len(coding.levels[v] or ()) for v in variables]
     if prod(sizes) > most:
         return None
@@ -206,9 +206,9 @@ def follow(
 
 @kernel
 def _levels_at(probabilities, states, uniform):
-    """The level (row,) of each state in which cumulative probabilities pass a uniform number.
+    """For each state, the level (row,) at which cumulative probabilities pass a uniform number.
 
-    The same numbers serve over and over.
+    The same numbers are used repeatedly.
     """
     levels = np.empty(len(states), dtype=np.float64)
     n_levels = probabilities.shape[1]

@@ -1,4 +1,4 @@
-"""What data say about the parameters of any DAG, by the model whose marginal likelihood a score is.
+"""What data say about the parameters of any DAG, by the model that the score is derived from.
 
 Parameters of different families are independent, before the data and after, so that everything is a
 product over families: posteriors (:mod:`outpoint.models.conditionals`), predictive
@@ -98,8 +98,8 @@ class RowStatistics(Statistics):
 class ColumnMoments(Statistics):
     """Moments of all columns at once, where all of them are Gaussian.
 
-    There is one entry for each group of variables that were set in the same rows; ``group`` has the
-    number of each variable's.
+    There is one entry for each group of variables that were set in the same rows; ``group`` holds
+    the number of each variable's group.
     """
 
     every: Moments
@@ -119,13 +119,13 @@ class ColumnMoments(Statistics):
         return cls(every, group.astype(np.int64))
 
     def counts(self, child: int, states: Configurations) -> tuple[States, Floats]:
-        """Nothing: there are no tables."""
+        """Not available: there are no tables."""
         raise NotImplementedError
 
     def moments(
         self, child: int, columns: tuple[int, ...], states: Configurations
     ) -> tuple[States, Moments]:
-        """The one state that there is, and the moments of columns."""
+        """The only state, and the moments of columns in it."""
         chosen = Moments(*(part[[self.group[child]]] for part in self.every))
         return np.zeros(1, dtype=np.int64), chosen.of(list(columns))
 
@@ -133,8 +133,8 @@ class ColumnMoments(Statistics):
 class FamilyNumbers(NamedTuple):
     """The statistics of one family: ``numbers`` (state, ...) in observed ``states``.
 
-    Of a table these are the counts of levels, of a regression the number of rows, the means of the
-    continuous parents and the child, and their sums of squares.
+    For a table these are the counts of levels, for a regression the number of rows, the means of
+    the continuous parents and the child, and their sums of squares.
     """
 
     states: States
@@ -143,7 +143,7 @@ class FamilyNumbers(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FamilyStatistics(Statistics):
-    """Statistics of the families that a file has, by child and parents."""
+    """Statistics of the families in a file, by child and parents."""
 
     coding: Coding
     families: Mapping[tuple[int, tuple[int, ...]], FamilyNumbers]
@@ -176,7 +176,7 @@ class FamilyStatistics(Statistics):
 
 
 def stack_moments(parts: list[Floats], n_columns: int) -> Moments:
-    """The moments of several tables of the same columns; those of no rows are 0."""
+    """The moments of several tables of the same columns; they are 0 for tables without rows."""
     n_rows = np.array([float(len(part)) for part in parts])
     means, scatter = np.zeros((len(parts), n_columns)), np.zeros((len(parts), n_columns, n_columns))
     for i, part in enumerate(parts):
@@ -189,11 +189,11 @@ def stack_moments(parts: list[Floats], n_columns: int) -> Moments:
 
 NEEDS_MODEL = (
     "parameters and predictions need a score with a model of the data: bge, bdeu, blocks or "
-    "conditional-gaussian; bic and scores of one's own have none."
+    "conditional-gaussian; bic and scores of your own have none."
 )
 
 MOST_PASTS = 200
-"""Rows of earlier values that are kept of a time series."""
+"""Rows of earlier values that are kept from a time series."""
 
 Family = tuple[Regression | Table, ...]
 """The posterior of a variable's parameters: one part for each column that it owns."""
@@ -268,7 +268,7 @@ class NetworkModel:
         return self._families[key]
 
     def families(self, dag: Graph) -> list[Family]:
-        """The posteriors of all variables' parameters; nothing for given ones."""
+        """The posteriors of all variables' parameters; empty for given variables."""
         adjacency = self.adjacency(dag)
         return [
             () if self.given[v] else self.family(v, tuple(np.flatnonzero(adjacency[:, v]).tolist()))
@@ -288,7 +288,7 @@ class NetworkModel:
 
     @cached_property
     def level_corrections(self) -> dict[int, Floats]:
-        """For variables coded as columns, what log densities at the codes of levels lack (level,).
+        """By variable coded as columns, what to add to log densities at codes of levels (level,).
 
         The normal density at the code of a rare level is far smaller than its share. With the
         share over the density of the variable alone as a factor, a level has its observed share
@@ -321,7 +321,7 @@ class NetworkModel:
         return total
 
     def family_statistics(self, child: int, parents: tuple[int, ...]) -> FamilyNumbers:
-        """What the posterior of a family is made of, in every observed state of parents."""
+        """The statistics behind the posterior of a family, in every observed state of parents."""
         if self._is_table(child):
             return FamilyNumbers(*self.statistics.counts(child, self._states(parents)))
         inner, states = self._split(parents)
@@ -374,7 +374,7 @@ class NetworkModel:
         return Table(child, states, counts, self.prior.sample_size / n_cells)
 
     def _states(self, parents: tuple[int, ...]) -> Configurations:
-        """The states of categorical parents, none of them observed so far."""
+        """The states of categorical parents, without any observed ones so far."""
         levels = [self.coding.levels[parent] for parent in parents]
         if any(one is None for one in levels):
             raise OptionError(NO_SUCH_EDGE)

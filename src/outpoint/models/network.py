@@ -48,7 +48,7 @@ class Coding:
 
     @classmethod
     def from_data(cls, data: Dataset, *, standardize: bool, contrasted: bool) -> Coding:
-        """The coding that a score gives to a table, by the values that were observed."""
+        """The coding that a score gives to a table, from the values that were observed."""
         is_continuous = np.array([one is None for one in data.levels])
         scaled = is_continuous & standardize
         observed = [data.values[~gone, v] for v, gone in enumerate(data.missing.T)]
@@ -71,14 +71,14 @@ class Coding:
         spreads: Floats,
         codes: tuple[Floats | None, ...],
     ) -> Coding:
-        """A coding from everything but the owners of columns."""
+        """A coding made from everything but the owners of columns, which follow."""
         sizes = [1 if own is None else own.shape[1] for own in codes]
         owner = np.repeat(np.arange(len(names)), sizes)
         return cls(names, levels, shifts, scales, spreads, codes, owner)
 
     @property
     def is_continuous(self) -> Booleans:
-        """Which variables are continuous."""
+        """Whether each variable is continuous."""
         return np.array([one is None for one in self.levels])
 
     @property
@@ -91,7 +91,7 @@ class Coding:
         return np.flatnonzero(self.owner == variable).tolist()
 
     def shares(self, variable: int, columns: Floats | None = None) -> Floats:
-        """Shares (row, level) of levels whose mean columns these are; or those observed (level,).
+        """Shares (row, level) of levels with these mean columns; the observed (level,) without.
 
         The columns of a level are an affine function of the shares of levels, and 0 on average.
         """
@@ -105,7 +105,7 @@ class Coding:
         return out[0] if columns is None else out
 
     def encode(self, values: Floats) -> Floats:
-        """Columns of values; NaN where a value is, and for levels that have no code."""
+        """The columns of values; NaN where a value is NaN, and for levels that have no code."""
         parts = []
         for v, own in enumerate(self.codes):
             if own is None:
@@ -118,12 +118,12 @@ class Coding:
         return np.hstack(parts)
 
     def decode(self, columns: Floats, variable: int) -> Floats:
-        """Values of a variable that has one column."""
+        """The values of a variable that has one column."""
         place = int(np.searchsorted(self.owner, variable))
         return np.asarray(columns[:, place] * self.scales[variable] + self.shifts[variable])
 
     def log_units(self, known: Booleans) -> Floats:
-        """What log densities (row,) of columns gain in the units of the data, for known cells."""
+        """What to add to log densities (row,) of known cells for them to be in the data's units."""
         logs = np.where(self.is_continuous, np.log(self.scales), 0.0)
         return np.asarray(-(known * logs).sum(axis=1))
 
@@ -138,7 +138,7 @@ def _level_codes(codes: Floats, n_levels: int) -> Floats:
 
 
 Setting = Mapping[str, Any]
-"""Variables that are set, with a number or a level, or one of them for each row."""
+"""Variables that are set: to a number or a level, or to one for each row."""
 
 DrawnFamily = tuple[DrawnRegression | DrawnTable, ...]
 
@@ -245,7 +245,9 @@ class Network:
         for v in self.order:
             for part in self.families[v]:
                 if not isinstance(part, DrawnRegression) or part.states.parents:
-                    raise OptionError("only a network of Gaussian columns has one mean.")
+                    raise OptionError(
+                        "only a network whose columns are all Gaussian has one mean and covariance."
+                    )
                 parents = list(part.parents)
                 effects[:, part.child] += effects[:, parents] @ part.slopes[0]
                 mean[part.child] = part.intercepts[0] + mean[parents] @ part.slopes[0]
@@ -287,7 +289,7 @@ def code_of(coding: Coding, variable: int, value: Any) -> float:
     label = str(value)
     if label not in levels:
         raise OptionError(
-            f"{name!r} has the levels {enumerate_names(levels)}, and {label!r} is none of them."
+            f"{name!r} has the levels {enumerate_names(levels)}, and {label!r} is not one of them."
         )
     codes = coding.codes[variable]
     place = levels.index(label)

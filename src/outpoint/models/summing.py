@@ -24,7 +24,7 @@ Settings = dict[int, Floats]
 """The values (arm,) that variables are set to; a level as its code. Every arm is one experiment."""
 
 MOST_CELLS = 2**22
-"""Cells of a joint law that is kept while tables are summed."""
+"""Most cells of a joint law that is kept while tables are summed."""
 
 
 class Network(NamedTuple):
@@ -104,7 +104,7 @@ class TableSums:
 def _sum(order, held, found, network, n_sets, most):
     """The laws (place, arm, level, set) of the variables that are to be ``found`` at a place.
 
-    There are none if a joint law would have more than so many cells.
+    There are none if a joint law would have more than ``most`` cells.
     """
     network = borrowed(network)
     n_arms = held.shape[1]
@@ -186,7 +186,7 @@ def _last_uses(order, network):
 
 @inlined
 def _keep(live, n_live, v, last, place):
-    """Leave only those that others still depend on, and how many these are."""
+    """Keep only those that others still depend on; return how many these are."""
     n_kept = 0
     for i in range(n_live):
         if last[live[i]] > place:

@@ -34,7 +34,7 @@ from outpoint.models.summing import TableSums
 
 @dataclass(frozen=True, eq=False)
 class Lags:
-    """Which column is which variable how long ago: ``base`` and ``lag`` (column,), -1 if static."""
+    """Which variable each column is, and its lag: ``base`` and ``lag`` (column,), -1 if static."""
 
     variables: tuple[int, ...]
     base: tuple[int, ...]
@@ -111,7 +111,7 @@ class Unrolled:
         return coding.levels[v] is not None and coding.codes[v] is None
 
     def _sum(self, sets: list[Families], out: Floats) -> None:
-        """Probabilities of levels, summed over everything between."""
+        """Effects on the probabilities of levels, summed over all variables in between."""
         n, pasts = len(self.dag), self.model.pasts
         tables, settings = {}, {}
         for v, (_, array) in stack_tables(sets).items():
@@ -183,7 +183,7 @@ class Unrolled:
                 out[t, :, other] = arms[:, 1] - arms[:, 0]
 
     def _first(self, period: int, n_rows: int) -> Floats:
-        """Columns with what was observed before the first slice."""
+        """The columns, filled with what was observed before the first slice."""
         coding, pasts = self.model.coding, self.model.pasts
         columns = np.zeros((n_rows, len(coding.owner)))
         if period > 1:

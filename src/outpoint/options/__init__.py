@@ -39,7 +39,7 @@ def carried_out_by(work: Callable[..., Any]) -> Callable[[F], F]:
     """Decorate a function that is only a signature and its description.
 
     A call checks the options and hands them to ``work`` as one value, after the arguments that are
-    no options, such as the data.
+    not options, such as the data.
     """
 
     def decorate(front: F) -> F:

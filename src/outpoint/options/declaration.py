@@ -68,7 +68,7 @@ EDGES = Items("a list of edges, which are pairs (parent, child) or texts 'parent
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Options:
-    """The options of one call, each in its plain form; those it does not have are the defaults."""
+    """The options of one call in their plain forms; those it does not have keep their defaults."""
 
     threshold: float | None = declare(None, number(0, 1), Role.PLACE, (FIT,))
     target: str | None = declare(
@@ -139,15 +139,15 @@ class Options:
         Role.DRAWS,
         (*RUN, MAP),
         has_own_place=True,
-        help="Seed of the random numbers: the same seed repeats the result.",
+        help="Seed of the random numbers; the same seed gives the same result.",
     )
     warmup: int | None = sampling(
         None,
         whole(0),
         Role.PACE,
-        "Steps before those, not recorded (default: a quarter as many).",
+        "Unrecorded steps before {steps} (default: a quarter as many).",
     )
-    draws: int = sampling(1000, whole(1, 10**8), Role.DRAWS, "DAGs kept of each chain.")
+    draws: int = sampling(1000, whole(1, 10**8), Role.DRAWS, "DAGs kept from each chain.")
     moves: Any = sampling(
         None,
         Table(
@@ -313,7 +313,7 @@ class Options:
     weights: str | None = reading(
         None,
         Tested("the name of a column", "COLUMN", test=is_text),
-        "Column that tells how often each row was observed.",
+        "Column that says how often each row was observed.",
     )
     missing: Literal["auto", "augment", "drop", "refuse"] = reading(
         "auto",
@@ -399,7 +399,7 @@ class Options:
         None,
         whole(1),
         Role.STOP,
-        "Length that warm-up and thinning are made for, if it is not {steps}.",
+        "Number of steps that warm-up and thinning are made for, if it is not {steps}.",
         has_own_place=True,
     )
     engine: str = sampling(
@@ -476,17 +476,17 @@ class Options:
         return cls(**{name: one.read(given[name]) for name, one in declared})
 
     def chosen(self, options: Iterable[Option]) -> dict[str, Any]:
-        """The values of some options by name."""
+        """The values of these options by name."""
         return {one.name: getattr(self, one.name) for one in options}
 
     @property
     def known_seed(self) -> int:
-        """The seed, which a run has chosen when it records it, even if none was given."""
+        """The seed; a run chooses one before it records its options, even if none was given."""
         assert self.seed is not None
         return self.seed
 
     def is_given(self, name: str) -> bool:
-        """Whether an option is not its default."""
+        """Whether an option differs from its default."""
         return OPTIONS[name].differs(getattr(self, name))
 
     def record(self, *roles: Role) -> dict[str, Any]:
@@ -505,7 +505,7 @@ OWN_FLAGS.update({name: f"--{one.flag}" for name, one in OPTIONS.items() if one.
 
 
 def options_of(function: str, *roles: Role) -> Iterator[Option]:
-    """The options of a function as it has them, all or those of some roles."""
+    """The options of a function as it has them: all, or those with some roles."""
     for one in OPTIONS.values():
         if function in one.of and (not roles or one.role in roles):
             yield one.for_function(function)

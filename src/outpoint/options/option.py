@@ -42,8 +42,8 @@ MACHINE_PANEL = "Machine"
 class Option:
     """One option: what it takes, what it decides, and who has it.
 
-    ``help`` is what the command line says, with the names of other options in braces; without it
-    the option is one of Python alone. ``flag`` is given if it is not the name. ``has_own_place``
+    ``help`` is what the command line says, with the names of other options in braces; an option
+    without it exists in Python alone. ``flag`` is given if it is not the name. ``has_own_place``
     says that the record of a run holds the option by itself, not among its ``options``. ``others``
     has what is different for single functions.
     """
@@ -77,7 +77,7 @@ class Option:
 
     @property
     def is_of_sampling(self) -> bool:
-        """Whether exact sums do not use it; a seed they do, for the DAGs that are drawn of them."""
+        """Whether exact sums ignore it; not so the seed, by which DAGs are drawn from them."""
         return self.role in SAMPLING_ROLES and self.name != "seed"
 
 
@@ -93,7 +93,7 @@ def reading(default: Any, kind: Kind, help_text: str | None, of: tuple[str, ...]
 
 
 def known(default: Any, kind: Kind, help_text: str, **more: Any) -> Any:
-    """Declare an option on the prior or on what is known, which the record has in one place."""
+    """Declare an option on the prior or on what is known, which a record keeps in one place."""
     own = {"has_own_place": True, "panel": KNOWLEDGE_PANEL, "help": help_text}
     return declare(default, kind, Role.POSTERIOR, MODEL, **own, **more)
 

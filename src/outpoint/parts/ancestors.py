@@ -3,7 +3,7 @@
 Let D be the nodes before a part T that descend from u, and u itself. Put one more node in front of
 T in place of all of D: it is a parent of v wherever a set of v has a member in D. What descends
 from this node within T descends from u, and the exact sums have the law of that set.
-There is one such problem for every D; where there are too many of them, draws tell.
+There is one such problem for every D; where there are too many of them, draws are used instead.
 """
 
 from collections.abc import Callable, Sequence

@@ -26,7 +26,7 @@ class NodeFamilies:
     """All parent sets of ``child`` within ``parents``, of at most ``max_size`` members.
 
     They are numbered by size, and within a size in colexicographic order, as ``scores`` (prior
-    included) has them. ``masks`` tells the members within the part, by their places among the other
+    included) has them. ``masks`` gives the members within the part, by their places among the other
     nodes of the part, of which there are ``n_inner``.
     """
 

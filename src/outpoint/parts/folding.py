@@ -1,13 +1,13 @@
 """The scores that sampled parts see: the parents before them are summed out, or maximised over.
 
-Of a node v of the sampled parts, A are the parents among them and B those in exact parts:
+For a node v of the sampled parts, A are the parents among them and B those in exact parts:
 ``s_T(v, A) = log sum over B of exp s(v, A + B)``, where the limit on parents holds for A and B
 together. These are scores of families like any other, so that whatever samples or searches can do
 with a score, it can do with them. Formulas: docs/math.md#exact-by-parts.
 
-From DAGs on the sampled nodes back to all parents: those in exact parts are drawn, or the best.
-
-``P(Pa_v = A + B | A) = exp(s(v, A + B) - s_T(v, A))``. Formulas: docs/math.md#exact-by-parts.
+From DAGs on the sampled nodes the way leads back to all parents: those in exact parts are drawn, or
+are the best ones. ``P(Pa_v = A + B | A) = exp(s(v, A + B) - s_T(v, A))``. Formulas:
+docs/math.md#exact-by-parts.
 """
 
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ from outpoint.scores import FamilyScorer, StructurePrior
 from outpoint.scores.base import Members, Scores, count_subsets, subsets_of_size
 
 FEW_WITHIN = 4
-"""Sets of fewer members are all scored; how many can be afforded is asked of larger ones."""
+"""Sets of fewer members are all scored; larger ones as far as that can be afforded."""
 
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
     """All parent sets with the same members among the sampled nodes, and their scores.
 
-    ``earlier`` are the nodes that the others can be; ``members[i]`` tells which of them set i has.
+    ``earlier`` are the nodes that the others can be; ``members[i]`` says which of them set i has.
     """
 
     earlier: Integers
@@ -38,7 +38,7 @@ class Expansion:
 
     @property
     def probabilities(self) -> Floats:
-        """Of the sets, given the members among the sampled nodes."""
+        """Probabilities of the sets, given the members among the sampled nodes."""
         weights = np.exp(self.scores - self.scores.max())
         return np.asarray(weights / weights.sum())
 
@@ -46,8 +46,7 @@ class Expansion:
 class FoldedScorer(FamilyScorer):
     """Scores of the families of ``nodes``, numbered from 0, prior included.
 
-    With ``best`` they are the largest instead of the sum over the parents that are not among
-    ``nodes``.
+    With ``best`` they are maxima instead of sums over the parents that are not among ``nodes``.
     """
 
     def __init__(

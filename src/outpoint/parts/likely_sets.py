@@ -48,7 +48,7 @@ class LikelySets:
             members.size and -1 <= members.min() <= members.max() < n,
             "a member of a parent set is not a node",
         )
-        require(children.min() >= 0 and children.max() < n, "a parent set is that of no node")
+        require(children.min() >= 0 and children.max() < n, "a parent set belongs to no node")
         totals = np.bincount(children, np.exp(logs), minlength=n)
         counts = np.bincount(children, minlength=n)
         are_whole = (abs(totals - 1) < 1e-3) | (counts == 0)
@@ -61,12 +61,12 @@ class LikelySets:
 
     @property
     def has_sets(self) -> Booleans:
-        """Which nodes have any."""
+        """Which nodes have parent sets."""
         return np.asarray(np.diff(self.starts) > 0)
 
     @property
     def children(self) -> Integers:
-        """Whose set each is."""
+        """The child of each set."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     def arrays(self, child: int) -> tuple[Members, Floats]:

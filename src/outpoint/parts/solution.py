@@ -1,6 +1,6 @@
 """The exact posterior of a problem that falls into parts: solve each, and put answers together.
 
-The best DAG by parts: the same as the sum, with maxima over the parents before a part.
+The best DAG is found in the same way, with maxima over the parents before a part in place of sums.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -24,16 +24,16 @@ from outpoint.scores import FamilyScorer, StructurePrior
 from outpoint.tables.table import tie_tolerance
 
 FEW_CELLS = 2500
-"""Entries of a matrix of which ten thousand are no burden."""
+"""Most entries of a matrix of which ten thousand are easily held."""
 
 
 class PartsSolution:
     """Everything that is known about a posterior that was computed part by part.
 
     ``parts`` may be some of a problem of which others are sampled. Then ``edges``, parent sets and
-    :meth:`draw_parents` are there for the nodes of the parts, and the rest makes no sense.
+    :meth:`draw_parents` are there for the nodes of the parts, and the rest has no meaning.
 
-    ``drawn_ancestors`` tells which of the ``ancestors`` are averages over draws, because paths
+    ``drawn_ancestors`` says which of the ``ancestors`` are averages over draws, because paths
     through several large parts are too many to be summed.
     """
 
@@ -103,7 +103,7 @@ class PartsSolution:
         return self._families[child].members_of(ranked), log_sets[ranked]
 
     def likely_sets(self, child: int, at_least: float) -> list[LikelySet]:
-        """The same as a list of tuples."""
+        """What :meth:`likely_arrays` returns, as a list of tuples."""
         return list_sets(*self.likely_arrays(child, at_least))
 
     def draw(self, n_draws: int, seed: int) -> tuple[Booleans, Floats]:
@@ -116,7 +116,7 @@ class PartsSolution:
         return dags, log_scores
 
     def draw_parents(self, n_draws: int, seed: int) -> Iterator[tuple[NodeFamilies, Integers]]:
-        """The same draws node by node: its families, and the number of one for each draw."""
+        """The draws of :meth:`draw` by node: its families, and the number of one for each draw."""
         streams = np.random.SeedSequence(seed).spawn(len(self.parts))
         for part, stream in zip(self.parts, streams, strict=True):
             first, *others = (np.random.default_rng(s) for s in stream.spawn(1 + len(part.nodes)))
@@ -140,7 +140,7 @@ class PartsSolution:
 
     @property
     def drawn_ancestors(self) -> Booleans:
-        """Which of these are averages over draws."""
+        """Which of the ``ancestors`` are averages over draws."""
         return self._paths[1]
 
     def _log_sets(self, child: int) -> Floats:
@@ -217,8 +217,8 @@ def complete_best(
 ) -> tuple[list[Booleans], Floats]:
     """DAGs (DAG, parent, child) on the searched nodes, with the best parents before these.
 
-    The edges into all other nodes are those of ``exact``. With the log scores of the families of
-    the searched nodes.
+    The edges into all other nodes are those of ``exact``. Also returns the log scores of the
+    families of the searched nodes.
     """
     whole, log_scores = np.repeat(exact[None], len(dags), axis=0), np.zeros(len(dags))
     for child in range(folded.n_nodes):
@@ -251,7 +251,7 @@ def _add_parents(
     adjacency: Booleans,
     rng: np.random.Generator | None,
 ) -> None:
-    """The best sets with these members within the part; of those that tie one is drawn."""
+    """Add the best sets with these members in the part; with ``rng``, break ties at random."""
     for i, own in enumerate(families):
         mask = int(np.delete(inner[:, i], i) @ (1 << np.arange(own.n_inner)))
         numbers = np.flatnonzero(own.masks == mask)

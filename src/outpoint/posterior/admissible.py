@@ -36,7 +36,8 @@ class Admissible:
     """Families of weight above 0, before any data.
 
     Of the scores known by name only the conditional Gaussian excludes families, those of a
-    categorical child with a continuous parent. Of any other, ``is_scored`` has to tell.
+    categorical child with a continuous parent. For a score of the user's own, ``is_scored``
+    decides.
     """
 
     def __init__(self, info: RunInfo, names: Sequence[str], is_scored: IsScored | None) -> None:
@@ -78,7 +79,7 @@ class Admissible:
         if self._is_scored is None:
             raise OptionError(
                 "the score of this posterior is one of your own, which its file does not hold, so "
-                "that nothing tells which members of a class it excludes: reweight the posterior "
+                "which members of a class it excludes is unknown: reweight the posterior "
                 "that learn returns."
             )
         return self._is_scored(child, chosen)
@@ -139,7 +140,7 @@ def judge_certainty(posterior: Posterior) -> Certainty:
 
 
 def describe_best(posterior: Posterior) -> str:
-    """What the best DAG is worth, where its probability is known; else nothing."""
+    """What the best DAG is worth; empty where its probability is not known."""
     share = posterior.map_probability
     if share is None:
         return ""

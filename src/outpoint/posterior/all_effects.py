@@ -51,14 +51,16 @@ def sample_all_effects(
 ) -> CausalEffects:
     """The effects [cause, effect] of DAGs drawn by their weights, parameters drawn for each."""
     if units not in UNITS:
-        raise OptionError(f"units are 'original' or 'sd', not {units!r}.")
+        raise OptionError(f"units must be 'original' or 'sd', not {units!r}.")
     if not 0 < level < 1:
-        raise OptionError(f"level is a probability between 0 and 1, such as 0.95, not {level!r}.")
+        raise OptionError(
+            f"level must be a probability between 0 and 1, such as 0.95, not {level!r}."
+        )
     model = components[0][0]
     if model.given.any() and not model.is_gaussian:
         raise OptionError(
-            "of a time series with categorical variables, effects are those of effects_over_time, "
-            "or one by one those of effect."
+            "in a time series with categorical variables, use effects_over_time, or effect for one "
+            "pair at a time."
         )
     n = len(model.names)
     refuse_large(n_draws * n * n * 4, n)
@@ -118,7 +120,7 @@ def sample_responses(
 
 
 def _unit_factors(model: NetworkModel, units: str) -> Floats:
-    """What effects [cause, effect] are multiplied with; categorical variables have no unit."""
+    """What effects [cause, effect] are multiplied by; categorical variables have no unit."""
     scales = model.coding.deviations
     return scales[:, None] / scales[None, :] if units == "sd" else np.ones((len(scales),) * 2)
 
@@ -160,7 +162,7 @@ class _PairsOf:
         return out
 
     def _add_tables(self, sets: list[Families], out: Floats, rng: np.random.Generator) -> None:
-        """The probabilities of levels, for every cause that has children."""
+        """Add the effects on probabilities of levels, for every cause that has children."""
         tabled = [v for v in self.order if self.has_table[v]]
         if not tabled:
             return
@@ -199,7 +201,7 @@ class _PairsOf:
         return np.asarray(high - low)
 
     def _add_means(self, families: Families, out: Floats, rng: np.random.Generator) -> None:
-        """Means of columns: two arms for every cause, in rows of one table."""
+        """Add the effects on means of columns: two arms for every cause, in rows of one table."""
         n, coding = len(self.order), self.model.coding
         listed = list_levels(coding, np.flatnonzero(self.has_table).tolist(), MOST_LISTED // n)
         period = SIMULATED if listed is None else len(next(iter(listed.values()), [0.0]))
@@ -215,8 +217,8 @@ class _PairsOf:
     def _setting(self, v: int, period: int) -> tuple[Integers, Floats]:
         """The rows in which a variable is set, and its values there.
 
-        A given one has no distribution. As all that has effects is linear then, it is held in all
-        other rows at the first of its values.
+        A given variable has no distribution. As everything that has effects is linear then, it is
+        held at the first of its values in all other rows.
         """
         own = np.arange(2 * period * v, 2 * period * (v + 1))
         values = np.repeat(self.values[v], period)

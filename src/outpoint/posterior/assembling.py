@@ -97,7 +97,7 @@ class _Whole:
 
     @property
     def _n_batches(self) -> int:
-        """Batches of draws: as many as chains have of steps, if these counted outside edges."""
+        """Number of batches of draws: that of batches of steps, if those counted outside edges."""
         if self._sampled.parent_sets.are_narrow:
             counted = min(len(record.outside_batches) for record in self._sampled.records)
             return min(counted, self._shape[1])

@@ -24,7 +24,7 @@ def assess_records(
     parent_sets: ParentSets,
     method: str,
 ) -> Assessment:
-    """Judge the chains of a run; the last draws and batches that all of them have."""
+    """Judge the chains of a run by the last draws and batches that all of them have."""
     n_draws = min(record.n_draws for record in records)
     children, places = np.nonzero(parent_sets.candidates >= 0)
     parents = parent_sets.candidates[children, places]
@@ -64,7 +64,7 @@ def last_batches(batches: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 def outside_pairs(records: Sequence[ChainRecord]) -> NDArray[np.intp]:
     """The edges (parent, child) from outside the candidates that are worth a diagnosis.
 
-    None of a run that is too short to have a batch of them.
+    Empty for a run that is too short to have a batch of them.
     """
     largest = np.max([record.outside_edges for record in records], axis=0)
     is_long = all(len(record.outside_batches) for record in records)

@@ -55,7 +55,7 @@ class Holes:
     """The table with its missing cells, and what was drawn for them.
 
     ``tables`` (chain, table, cell) are the values or level codes, in the units of ``data`` and row
-    by row, that complete some tables; ``numbers`` (table,) tell which ones these were of those
+    by row, that complete some tables; ``numbers`` (table,) say which ones these were of those
     recorded. ``squares`` (chain, node, candidate) are the means of the squared probabilities of
     edges over all tables, ``ancestors`` (chain, ancestor, descendant) those of ancestors.
     """
@@ -136,7 +136,7 @@ class AugmentedPosterior(SampledPosterior):
 
     @property
     def on_candidates(self) -> None:
-        """Nothing: there are no sets outside the candidates."""
+        """None: there are no sets outside the candidates."""
         return None
 
     def _on_candidates(self) -> str:
@@ -145,7 +145,7 @@ class AugmentedPosterior(SampledPosterior):
         if self.parent_sets.are_narrow:
             words = (
                 f" Parents were chosen among {int(self._candidate_numbers.max())} candidates of "
-                "each node, which the first completed tables have suggested; other edges have "
+                "each node, which the first completed tables suggested; other edges have "
                 "probability 0."
             )
         if self.info.method == SAMPLED_TABLES:
@@ -177,7 +177,7 @@ class AugmentedPosterior(SampledPosterior):
     def completed(self, k: int = 0) -> pd.DataFrame:
         """The k-th of the completed tables that were kept, of ``n_completed``, as a data frame.
 
-        They are draws from what the missing values may have been; neighbours come from different
+        They are draws of what the missing values may have been; neighbours come from different
         chains.
         """
         if not is_whole(k) or not 0 <= k < self.n_completed:
@@ -189,7 +189,7 @@ class AugmentedPosterior(SampledPosterior):
         return self.holes.complete(k % n_chains, k // n_chains).to_frame()
 
     def _places(self, n_tables: int) -> Iterator[tuple[int, int]]:
-        """Chain and place of at most so many of the kept tables, spread evenly."""
+        """Chain and place of at most ``n_tables`` of the kept tables, spread evenly."""
         n_chains, n_kept = self.holes.tables.shape[:2]
         per_chain = min(n_kept, max(1, n_tables // n_chains))
         chosen = np.unique(np.linspace(0, n_kept - 1, per_chain).round().astype(np.intp))
@@ -249,7 +249,7 @@ class AugmentedPosterior(SampledPosterior):
         return super()._known(feature)
 
     def _estimate(self, feature: Feature | FeatureFunction, graphs: WeightedGraphs) -> Estimate:
-        """Draws have a larger error than the average over tables, if that is known."""
+        """The estimate from draws; its value is the average over tables if that is known."""
         found, value = super()._estimate(feature, graphs), self._known(feature)
         return found if value is None else replace(found, value=value)
 

@@ -1,7 +1,7 @@
 """What the parts of a posterior must obey, so that no computation on them can go wrong.
 
-A file that somebody made may hold anything. What its fields say one by one is checked where they
-are read (`store`); here is what they say together. Every check raises a ValueError.
+A forged file may hold anything. Single fields are checked where they are read (`store`); here it is
+checked that they fit together. Every check raises a ValueError.
 """
 
 import ast
@@ -28,7 +28,7 @@ DAGS_PER_BLOCK = 500
 
 def checked_names(names: Any) -> tuple[str, ...]:
     """The names of the variables: at least two, all different."""
-    require(isinstance(names, list) and len(names) >= 2, "names are a list of two or more")
+    require(isinstance(names, list) and len(names) >= 2, "its names are not a list of two or more")
     check_n_nodes(len(names))
     return validate_names(names)
 
@@ -44,9 +44,9 @@ def checked_info(facts: Any, names: Sequence[str], seconds: float | None) -> Run
             given[name] = tuple(value)
         require(_fits(given[name], types[name]), f"{name!r} of the run has the wrong type")
     info = RunInfo(**given)
-    require(min(info.seed, info.n_observations) >= 0, "the seed and rows are counted from 0")
+    require(min(info.seed, info.n_observations) >= 0, "its seed or number of rows is negative")
     require(1 <= info.max_parents < len(names), "max_parents is out of range")
-    require(len(info.kinds) in (0, len(names)), "there is one kind for each variable")
+    require(len(info.kinds) in (0, len(names)), "there is not one kind for each variable")
     require(info.fingerprint.isprintable(), "the fingerprint of the data is not printable")
     _check_knowledge(info.knowledge, names)
     _check_interventions(info, names)
@@ -79,7 +79,7 @@ def _check_knowledge(known: Mapping[str, Any], names: Sequence[str]) -> None:
 
 
 def _check_interventions(info: RunInfo, names: Sequence[str]) -> None:
-    """Different sets of variables, whose rows are all there are."""
+    """The sets of variables must differ, and their rows must be all rows."""
     known, n_rows, seen = set(names), 0, set()
     for one in info.interventions:
         require(one.keys() == {"targets", "n_rows"}, "an intervention has no targets or rows")
@@ -91,19 +91,22 @@ def _check_interventions(info: RunInfo, names: Sequence[str]) -> None:
         require(chosen <= known and len(chosen) == len(targets), "a target is not a variable")
         n_rows += count
         seen.add(chosen)
-    require(len(seen) == len(info.interventions), "a set of targets is there twice")
+    require(len(seen) == len(info.interventions), "a set of targets occurs twice")
     require(not seen or n_rows == info.n_observations, "interventions are not those of the rows")
 
 
 def _check_python(info: RunInfo) -> None:
-    """The run is shown as Python that makes it again, which must be nothing else."""
+    """The run is shown as Python code that makes it again, so nothing else may be in it."""
     options = {**info.options, **info.taken, **(info.reading or {})}
     require(all(name.isidentifier() for name in options), "an option has no name")
     start = info.options.get("start")
     if isinstance(start, dict):
         edges = start.get("edges")
         is_start = isinstance(start.get("names"), list) and isinstance(edges, list)
-        require(is_start and all(isinstance(edge, list) for edge in edges or ()), "no start")
+        require(
+            is_start and all(isinstance(edge, list) for edge in edges or ()),
+            "the start is not a DAG",
+        )
     if info.score_settings:
         _check_call(info.score_settings)
 
@@ -181,7 +184,10 @@ def check_dags(matrices: NDArray[np.uint8]) -> None:
 
 
 def check_log_probabilities(log_probabilities: NDArray[np.float64]) -> None:
-    """Rows of logarithms of probabilities that add up to 1, but for what is too small to matter."""
-    require(not (np.isnan(log_probabilities) | (log_probabilities > ROUNDING)).any(), "no logs")
+    """Check that rows of log probabilities add up to 1, except for what is too small to matter."""
+    require(
+        not (np.isnan(log_probabilities) | (log_probabilities > ROUNDING)).any(),
+        "log probabilities are not numbers up to 0",
+    )
     totals = np.exp(log_probabilities).sum(axis=1)
     require((abs(totals - 1.0) < 1e-3).all(), "probabilities of parent sets do not add up to 1")

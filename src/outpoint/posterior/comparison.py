@@ -186,7 +186,7 @@ def _aligned(posterior: Posterior, truth: Dag) -> Dag:
 
 
 def _expected_shd(directed: Floats, undirected: Floats, truth: Booleans) -> float:
-    """The sum over pairs of the probability that they are connected otherwise than in truth."""
+    """The sum over pairs of the probability that they are connected differently from the truth."""
     adjacent = directed + directed.T + undirected
     both, none = truth & truth.T, ~(truth | truth.T)
     agreement = np.where(both, undirected, 0.0) + np.where(none, 1 - adjacent, 0.0)
@@ -233,7 +233,7 @@ def _cumulate(scores: Floats, labels: Booleans) -> tuple[Floats, Floats, Floats]
 
 
 def _area_under_roc(hits: Floats, alarms: Floats) -> float:
-    """By the trapezoidal rule, which counts a tie between a true and a false edge as one half."""
+    """The area by the trapezoidal rule, which counts a tie of a true and a false edge as a half."""
     if not hits[-1] or not alarms[-1]:
         return float("nan")
     return float(np.trapezoid(hits / hits[-1], alarms / alarms[-1]))

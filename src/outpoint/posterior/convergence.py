@@ -9,7 +9,7 @@ mean is not known precisely, R-hat and the effective draws keep to the
 Chains that sit in one mode agree, too. So there is one more condition. Chains with tempered
 replicas must have crossed their ladders: every round trip of a replica, from the posterior to a
 place where it moves more freely and back, is a new start, and if a mode holds a share of at least
-``LEAST_MODE`` of the posterior, so many new starts miss it with a probability of at most
+``LEAST_MODE`` of the posterior, that many new starts miss it with a probability of at most
 ``MISS_PROBABILITY``. Where ladders do not end at power 0, their hottest replicas must agree, too,
 and all replicas have begun at DAGs found independently. Chains without a ladder must at least have
 begun at different DAGs.
@@ -151,7 +151,7 @@ def assess(
     ``edge_series`` (chain, batch, edge) are batch means of the edges named ``edge_names`` (such
     as ``"rm -> medv"``), or a tuple of such arrays, of which all but the first have few and long
     batches. ``log_scores`` and ``n_edges`` (chain, draw) are those of the DAGs drawn,
-    ``frozen_chains`` the chains whose state never changed. ``crossing`` tells of the ladders of
+    ``frozen_chains`` the chains whose state never changed. ``crossing`` is about the ladders of
     samplers that have some, ``begin_apart`` whether chains began at different DAGs, ``bias``
     what is wrong with a sampler however long it runs, and ``basis`` what agreement rests on where
     there is more to say than that there is no ladder.
@@ -200,7 +200,7 @@ def _checked_series(
     )
     if not is_named:
         raise OptionError(
-            f"edge_series has the shape (chain, batch, edge) with {len(edge_names)} named edges, "
+            f"edge_series must be (chain, batch, edge) with {len(edge_names)} named edges, "
             f"not {' and '.join(str(part.shape) for part in series)}."
         )
     return series
@@ -209,7 +209,7 @@ def _checked_series(
 def _checked_scalars(log_scores: ArrayLike, n_edges: ArrayLike, n_chains: int) -> list[Floats]:
     scalars = [np.asarray(values, dtype=np.float64) for values in (log_scores, n_edges)]
     if any(values.ndim != 2 or len(values) != n_chains for values in scalars):
-        raise OptionError("log_scores and n_edges have the shape (chain, draw), as many chains.")
+        raise OptionError("log_scores and n_edges must be (chain, draw), with as many chains.")
     return scalars
 
 

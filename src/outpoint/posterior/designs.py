@@ -124,7 +124,7 @@ def rank_experiments(
 
 
 def _refine(groups: Integers, rows: np.ndarray) -> Integers:
-    """Numbers for groups that are further divided by what stands in their rows."""
+    """Numbers for groups that are divided further by the content of their rows."""
     keys = np.column_stack([groups, rows.astype(np.int64)])
     return np.unique(keys, axis=0, return_inverse=True)[1].ravel()
 

@@ -27,8 +27,8 @@ late jump     at its end (the last 64th, 32nd or 16th) the mean of a chain is mo
 high rhat     R-hat above ``max_rhat``, and the mean is not known to within ``precision``
 low ess       fewer effective draws than ``min_ess``, and the same
 precise       the mean is known to within ``precision``, whatever R-hat and effective draws say
-single chain  nothing of the above, but there is no second chain to compare with
-ok            nothing of the above
+single chain  none of the above, but there is no second chain to compare with
+ok            none of the above
 
 An edge that is hardly ever there, in rare bursts, has a high R-hat and few effective draws long
 after its probability is known to be 0.01 give or take 0.002. R-hat and effective draws are
@@ -108,14 +108,14 @@ class Limits:
 RECOMMENDED_ESS = 400
 
 CHANCE_ESS = 300.0
-"""Effective draws from which on a difference may be known to be chance."""
+"""Least number of effective draws with which a difference may be known to be chance."""
 
 CLOSE = 0.7
 """The share of the largest difference that is allowed with fewer: after a quarter more of the steps
 few of those within it are beyond the limit."""
 
 CHANCE_ERRORS = 5.0
-"""Standard errors of a mean beyond which the largest difference between chains is no chance: means
+"""Standard errors of a mean beyond which the largest difference between chains is not chance: means
 of four that are equal differ by more once in two hundred times."""
 
 
@@ -149,7 +149,7 @@ def diagnose(
     limits = limits or Limits()
     values = np.asarray(series, dtype=np.float64)
     if values.ndim < 2 or values.shape[0] < 1 or values.shape[1] < 1:
-        raise OptionError(f"series have the shape (chain, batch, ...), not {values.shape}.")
+        raise OptionError(f"series must have the shape (chain, batch, ...), not {values.shape}.")
     if not np.isfinite(values).all():
         raise OptionError("series to diagnose must be finite numbers.")
     shape = values.shape[2:]
@@ -278,7 +278,7 @@ def standard_errors(columns: Floats) -> Floats:
 
 
 def effective_sizes(columns: Floats) -> Floats:
-    """What the draws of each of ``columns`` (series, chain, draw) are worth for their mean."""
+    """Effective sample sizes of the means of ``columns`` (series, chain, draw)."""
     return _effective_draws(_split(columns))
 
 
@@ -288,14 +288,14 @@ def _error_of_mean(columns: Floats, effective_draws: Floats) -> Floats:
 
 
 def with_rare_events(mcse: ArrayLike, probability: ArrayLike, n_effective: float) -> Floats:
-    """Standard errors of probabilities that know of what was seen seldom, or never.
+    """Standard errors of probabilities, enlarged for what was seen seldom or never.
 
-    What happens once in N draws is missed by N draws every third time, and of what has happened
-    k times the spread is known as badly as k is small. The error is therefore enlarged by what one
-    further draw of the rarer kind would change: one of as many independent draws as the error
-    itself stands for, p (1 - p) / mcse², and within ``RARE`` of 0 or 1 at most ``n_effective``,
-    what the chains are worth altogether. Where k independent draws have shown something the
-    variance k / N² thus becomes (k + 1) / N².
+    What happens once in N draws is missed by N draws every third time, and the smaller k is, the
+    less is known about the spread of what has happened k times. The error is therefore enlarged by
+    what one further draw of the rarer kind would change: one of as many independent draws as the
+    error itself stands for, p (1 - p) / mcse², and within ``RARE`` of 0 or 1 at most
+    ``n_effective``, what the chains are worth altogether. Where k independent draws have shown
+    something the variance k / N² thus becomes (k + 1) / N².
     """
     error, p = np.asarray(mcse, dtype=np.float64), np.asarray(probability, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -109,7 +109,7 @@ class WeightedGraphs:
     """The distinct DAGs among the draws, and how much each of them weighs.
 
     ``first`` are the numbers of the draws in which the DAGs occur first, ``which`` (chain, draw)
-    tells for each draw which of the DAGs it is, ``log_scores`` are the scores of the DAGs, and
+    says for each draw which of the DAGs it is, ``log_scores`` are the scores of the DAGs, and
     ``log_weights`` the log importance weight of one draw of each, up to a constant.
     """
 
@@ -121,7 +121,7 @@ class WeightedGraphs:
 
     @classmethod
     def from_draws(cls, draws: Draws) -> WeightedGraphs:
-        """Every draw weighs the same."""
+        """The distinct DAGs of draws that all weigh the same."""
         blocks = draws.blocks(np.arange(draws.log_scores.size))
         which = number_matrices(dags for _, dags in blocks)
         first = np.unique(which, return_index=True)[1]
@@ -165,7 +165,7 @@ class WeightedGraphs:
 
     @cached_property
     def kish_size(self) -> float:
-        """(Σw)² / Σw²: as many equally weighted draws have averages as variable as these."""
+        """(Σw)² / Σw²: the number of equally weighted draws whose averages vary as much."""
         return float(1 / (self.counts @ self.unit_weights**2))
 
     def chain_weights(self) -> Floats:

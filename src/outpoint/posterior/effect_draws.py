@@ -14,7 +14,7 @@ class Block(NamedTuple):
     """DAGs (dag, parent, child) whose effects are drawn, and all that this takes.
 
     ``factor[group[v]]`` is the triangular factor of R for node v (any if that is -1, then v has no
-    parents), and ``units`` is what effects are multiplied with. Of the random numbers ``gammas``
+    parents), and ``units`` is what effects are multiplied by. Of the random numbers ``gammas``
     (dag, repeat, node) has one for each variance, ``normals`` one for each coefficient, in order.
     """
 

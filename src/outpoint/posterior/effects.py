@@ -15,7 +15,7 @@ standard deviations and intervals. R is kept as an upper triangular factor F wit
 regression on columns of F loses half as many digits as on R.
 
 With categorical variables among them effects are computed in :mod:`outpoint.posterior.all_effects`;
-what is here knows those between continuous ones, through whatever lies between.
+this module has those between continuous ones, whatever lies between them.
 
 The effects are causal if the arrows are: if no common cause of two variables was left out.
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from outpoint.posterior.posterior import Posterior
 
 EFFECT_DRAWS = 2000
-"""Draws of effects, unless asked for more: 95% limits are then good to about 0.1 sd."""
+"""Draws of effects, unless more are asked for: 95% limits are then good to about 0.1 sd."""
 
 MAX_BYTES = 2**30
 """Draws of effects are kept, 4 bytes each, up to this size."""
@@ -57,7 +57,7 @@ UNITS = ("original", "sd")
 
 NEEDS_GAUSSIAN = (
     "causal effects need a score with a model of the data: bge or blocks with at least two "
-    "continuous variables, bdeu or conditional-gaussian; bic and scores of one's own have none."
+    "continuous variables, bdeu or conditional-gaussian; bic and scores of your own have none."
 )
 
 
@@ -71,7 +71,7 @@ class GaussianModel:
     were set from outside in the same rows, R and N being those of the other rows; ``group`` has the
     number of each variable's, -1 if it was set in all rows. ``scales`` are the standard deviations
     of the continuous variables, 0 for categorical ones, which have no unit; ``standardized``
-    tells whether R is that of columns divided by them.
+    says whether R is that of columns divided by them.
     """
 
     names: tuple[str, ...]
@@ -150,9 +150,9 @@ class GaussianModel:
             )
 
     def unit_factors(self, units: str) -> Floats:
-        """What effects [cause, effect] of columns are multiplied with to be in ``units``."""
+        """What effects [cause, effect] of columns are multiplied by to be in ``units``."""
         if units not in UNITS:
-            raise OptionError(f"units are 'original' or 'sd', not {units!r}.")
+            raise OptionError(f"units must be 'original' or 'sd', not {units!r}.")
         scales = np.where(self.scales > 0, self.scales, 1.0)[self.owner]
         if (units == "sd") == self.standardized:
             scales = np.ones_like(scales)
@@ -162,7 +162,7 @@ class GaussianModel:
 
 
 def has_levels(network: NetworkModel) -> bool:
-    """Whether effects are also those of categorical variables: not in time series."""
+    """Whether categorical variables have effects, too, which they do not in time series."""
     return not network.coding.is_continuous.all() and not network.given.any()
 
 
@@ -175,7 +175,7 @@ def network_behind(posterior: Posterior) -> NetworkModel | None:
 def standardized_means(effects: CausalEffects, table: pd.DataFrame, posterior: Posterior) -> Floats:
     """The mean effects of a table in standard deviations, whatever their units.
 
-    Categorical variables have none: their effects are those of and on levels.
+    Categorical variables have no standard deviation: their effects are those of and on levels.
     """
     means: Floats = table["mean"].to_numpy()
     if effects.units == "sd":
@@ -228,7 +228,9 @@ def sample_effects(
         raise OptionError(NEEDS_GAUSSIAN)
     parameters_per_dag = checked_count(parameters_per_dag, "parameters_per_dag", 1)
     if not 0 < level < 1:
-        raise OptionError(f"level is a probability between 0 and 1, such as 0.95, not {level!r}.")
+        raise OptionError(
+            f"level must be a probability between 0 and 1, such as 0.95, not {level!r}."
+        )
     factors = model.unit_factors(units)
     blocks = [dags] if isinstance(dags, np.ndarray) else dags
     means, paths = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns))
@@ -252,7 +254,9 @@ def sample_effects(
         drawn_dags.append(matrices)
     used = _weights_of(weights, 0, n_dags)
     if n_dags == 0 or (weights is not None and len(weights) != n_dags) or not used.sum() > 0:
-        raise OptionError("effects need at least one DAG, and one weight for each if any.")
+        raise OptionError(
+            "effects need at least one DAG, and one weight for each if there are weights."
+        )
     return CausalEffects(
         names=tuple(model.names[model.owner[column]] for column in kept),
         units=units,
@@ -268,7 +272,7 @@ def sample_effects(
 def _random_numbers(
     dags: Booleans, freedom: Floats, repeats: int, streams: list[np.random.Generator]
 ) -> tuple[Floats, Floats]:
-    """What variances and coefficients are drawn with; a stream for each, whatever the blocks."""
+    """Random numbers for variances and coefficients; a stream for each, whatever the blocks."""
     shapes = (freedom + dags.sum(axis=1) + 1.0) / 2.0
     gammas = streams[0].standard_gamma(np.repeat(shapes[:, None], repeats, axis=1))
     return gammas, streams[1].standard_normal(repeats * int(dags.sum()))
@@ -279,7 +283,7 @@ def _weights_of(weights: Floats | None, start: int, count: int) -> Floats:
         return np.ones(count)
     own: Floats = np.asarray(weights, dtype=np.float64)[start : start + count]
     if len(own) != count or not (np.isfinite(own).all() and (own >= 0).all()):
-        raise OptionError("weights are one finite number from 0 for each DAG.")
+        raise OptionError("weights must be one finite number from 0 for each DAG.")
     return own
 
 

@@ -34,8 +34,8 @@ class Estimate:
     number of draws, or of batches of steps, that were averaged, all chains together; None if the
     value is exact. ``status`` is ``"exact"`` (no error), ``"sampled"``, ``"constant"`` (all draws
     have the same value) or ``"few draws"``, which has NaN for both. The spread of constant draws
-    says nothing about the error. Of what is true or false the error is then that of something too
-    rare to have been seen, the inverse of the effective sample size of the draws; of any other
+    says nothing about the error. For what is true or false the error is then that of something too
+    rare to have been seen, the inverse of the effective sample size of the draws; for any other
     value it is NaN.
     """
 
@@ -104,7 +104,7 @@ def edge_errors(graphs: WeightedGraphs, edges: Floats) -> Floats:
 def estimate_from_batches(batches: Floats, value: float, n_effective: float) -> Estimate:
     """A probability whose means over batches of steps (chain, batch) are known.
 
-    ``n_effective`` is what the draws are worth.
+    ``n_effective`` is the effective number of draws.
     """
     is_constant = np.ptp(batches) == 0
     mcse = float(with_rare_events(standard_errors(batches[None])[0], value, n_effective))
@@ -114,7 +114,7 @@ def estimate_from_batches(batches: Floats, value: float, n_effective: float) -> 
 
 
 def effective_draws(graphs: WeightedGraphs) -> float:
-    """What all draws are worth: Kish's size times the efficiency of the chains."""
+    """The effective number of all draws: Kish's size times the efficiency of the chains."""
     series = (graphs.draw_weights, graphs.draws.log_scores)
     return graphs.kish_size * min(map(relative_efficiency, series))
 
@@ -122,7 +122,7 @@ def effective_draws(graphs: WeightedGraphs) -> float:
 def relative_efficiency(values: Floats) -> float:
     """The effective over the actual number of draws (chain, draw), at most 1; 1 if all are equal.
 
-    Too few draws to tell are taken as independent.
+    Where draws are too few to tell, they are taken as independent.
     """
     if values.shape[1] < MIN_DRAWS or np.ptp(values) == 0:
         return 1.0

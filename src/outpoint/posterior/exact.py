@@ -1,4 +1,4 @@
-"""The posterior computed exactly: no sampling error, and draws as many as one likes."""
+"""The posterior computed exactly: no sampling error, and any number of draws."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from outpoint.posterior.reweighting import By, WeightedPosterior
 
 KEPT_DRAWS = 1000
-"""Draws that are given unless asked for more, and that functions of a DAG are averaged over."""
+"""Draws that are returned unless more are asked for, and that functions of a DAG are averaged
+over."""
 
 FEATURE_DRAWS = 10_000
 """Draws behind everything that is averaged by compiled code, where drawing is quick."""
@@ -102,7 +103,7 @@ class ExactPosterior(Posterior):
 
     @property
     def log_evidence(self) -> float:
-        """Log of the sum of all DAGs' scores, prior included as it is, see :class:`Posterior`."""
+        """Log of the sum of all DAGs' scores, with the prior as it is; see :class:`Posterior`."""
         return self.solution.log_evidence
 
     @property
@@ -229,7 +230,7 @@ class ExactPosterior(Posterior):
 
     @property
     def _n_feature_draws(self) -> int:
-        """Draws for features, all of which are stored: many if that is quick."""
+        """Draws for features: all that are stored, otherwise many if drawing is quick."""
         many = FEATURE_DRAWS if self.solution.is_quickly_drawn else KEPT_DRAWS
         return self.solution.n_stored or many
 

@@ -51,11 +51,11 @@ CONTENTS = (*GRAPHS, "probabilities", "edges")
 def check_content(path: str | Path, what: str, threshold: float | None) -> None:
     """Refuse what cannot be written, before any work is done."""
     if what not in CONTENTS:
-        raise OptionError(f"what to export is one of {', '.join(CONTENTS)}, not {what!r}.")
+        raise OptionError(f"what to export must be one of {', '.join(CONTENTS)}, not {what!r}.")
     if threshold is not None and what not in ("consensus", "probabilities"):
         raise OptionError(f"a threshold belongs to consensus and probabilities, not to {what}.")
     if threshold is not None and not 0 <= threshold <= 1:
-        raise OptionError(f"the threshold is a probability from 0 to 1, not {threshold!r}.")
+        raise OptionError(f"the threshold must be a probability from 0 to 1, not {threshold!r}.")
     allowed, shown = {
         "probabilities": ((*WEIGHTED, ".csv"), WEIGHTED_FORMATS),
         "edges": ((".csv",), ".csv"),

@@ -85,7 +85,7 @@ def parse_feature(text: str, names: Sequence[str]) -> Feature:
     """The feature that a text describes; names stand for their numbers in ``names``."""
     if len(text) > MOST_CHARACTERS:
         raise OptionError(
-            f"a feature has at most {MOST_CHARACTERS:,} characters, not {len(text):,}: "
+            f"a feature must have at most {MOST_CHARACTERS:,} characters, not {len(text):,}: "
             "give a function of the DAG instead."
         )
     parser = _Parser(text, names)
@@ -376,7 +376,7 @@ class _Parser:
             self.expected.append(expected)
 
     def refuse(self, node: int, reason: str) -> None:
-        """Remember a reading that is well formed and makes no sense."""
+        """Remember a reading that is well formed but makes no sense."""
         self.refusal = f"{self.names[node]!r} {reason}"
 
     def fail(self) -> NoReturn:

@@ -2,7 +2,7 @@
 
 A feature is a small tree of frozen dataclasses over node numbers, made by
 :func:`outpoint.posterior.feature_parser.parse_feature` from text. ``evaluate`` takes a block of
-adjacency matrices (block, parent, child) and tells for each DAG whether the feature is there.
+adjacency matrices (block, parent, child) and says for each DAG whether the feature is there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a run leaves behind: its files, and the Python that makes it again.
+"""What a run leaves behind: its files, and the Python code that makes it again.
 
 The files are the posterior, the table of edges, the best DAG, the report and the summary.
 
@@ -51,7 +51,7 @@ LENGTH = names_of(Role.STOP, Role.PACE)
 
 
 def run_again(posterior: Posterior) -> str:
-    """Python that makes the run again; where it needs something of the user's, a comment says so.
+    """Python code that makes the run again; if it needs something of the user's, a comment says so.
 
     Whatever has ended a run, a clock, its chains' agreement or a continuation, it is made again
     with as many steps as it took.
@@ -80,7 +80,7 @@ def run_again(posterior: Posterior) -> str:
 
 
 def note_again(posterior: Posterior) -> list[str]:
-    """Says what else is made where the same cannot be: a comment, in Python and in a shell."""
+    """A comment for Python and the shell, if what can be made again is not quite the same."""
     if posterior.method == "exact" or posterior.info.taken:
         return []
     if not posterior.is_complete:
@@ -89,12 +89,12 @@ def note_again(posterior: Posterior) -> list[str]:
 
 
 def _score(info: RunInfo) -> str:
-    """The score as Python, or the name of what only the user has."""
+    """The score as Python code, or a name for one that only the user has."""
     return f"op.{info.score_settings}" if info.score_settings else "score"
 
 
 def _data(info: RunInfo, lines: list[str]) -> str:
-    """The data as Python, or the name of what only the user has."""
+    """The data as Python code, or a name for those that only the user has."""
     if info.path is None or info.reading is None:
         also = " (and its interventions)" if info.interventions else ""
         lines.append(f"# data: the table{also} with the SHA-256 {info.fingerprint}")
@@ -181,7 +181,7 @@ def _read_back(posterior: Posterior, path: Path) -> str | None:
 def _draw_report(
     posterior: Posterior, path: Path, data: Dataset | None, command: str | None
 ) -> Exception | None:
-    """Write the report; what goes wrong there must not cost the results."""
+    """Write the report; return an error that is met there, as it must not cost the results."""
     try:
         posterior.report(path, data=data, command=command)
     except OSError:
@@ -209,7 +209,7 @@ READERS: dict[str, Callable[[RunInfo, tuple[str, ...], Content], Posterior]] = {
     "exact": read_exact,
     "parts": read_by_parts,
 }
-"""What makes a posterior of a file, by what the file says that it is."""
+"""What reads the posterior in a file, by the kind that the file names."""
 
 
 def save(posterior: Posterior, path: Path) -> None:

@@ -19,15 +19,15 @@ LIBRARIES = ("numba", "numpy")
 class RunInfo:
     """Where a posterior comes from: the data, the model and the run, enough to make it again.
 
-    ``score_settings`` is the score as one would write it, ``knowledge`` that of
-    ``Knowledge.as_dict``, ``options`` those of ``learn`` that differ from their defaults and decide
-    the result, ``taken`` those that make a sampled run again as long as it became: its steps, with
-    the warm-up and the length it was planned for where they do not follow from them, and how much
-    was searched before if that was less than usual; it is empty where no options do, as after an
-    interruption. ``path`` and ``reading`` are those of the data
-    set, ``kinds`` its columns' kinds, ``interventions`` the ``targets`` that were set together,
-    with their number of rows ``n_rows``, ``notes`` what reading the data had to assume and what
-    the score makes of their units; ``libraries`` has the versions of what computed the numbers.
+    ``score_settings`` is the score as Python code, ``knowledge`` what ``Knowledge.as_dict``
+    returns, ``options`` those of ``learn`` that differ from their defaults and decide the result,
+    ``taken`` those that make a sampled run again as long as it became: its steps, with the warm-up
+    and the length it was planned for where they do not follow from them, and how much was searched
+    before if that was less than usual; it is empty where no options do, as after an interruption.
+    ``path`` and ``reading`` are those of the data set, ``kinds`` its columns' kinds,
+    ``interventions`` the ``targets`` that were set together, with their number of rows ``n_rows``,
+    ``notes`` what reading the data had to assume and what the score makes of their units;
+    ``libraries`` has the versions of what computed the numbers.
     """
 
     source: str
@@ -107,12 +107,12 @@ def make_info(
 
 @cache
 def _find_versions() -> dict[str, str]:
-    """Of the libraries that results may depend on, as installed: a look at the disk for each."""
+    """The installed versions of the libraries that results may depend on."""
     return {name: version(name) for name in LIBRARIES}
 
 
 def describe_interventions(info: RunInfo) -> str:
-    """What was set in how many rows; nothing if all were only observed."""
+    """What was set in how many rows; empty if all were only observed."""
     return ", ".join(
         f"{' and '.join(one['targets']) or 'nothing'} set in {count_of(one['n_rows'], 'row')}"
         for one in info.interventions

@@ -1,4 +1,4 @@
-"""What a posterior tells by its model of the parameters: effects, predictions, simulated rows.
+"""What a posterior answers by its model of the parameters: effects, predictions, simulated rows.
 
 Structures alone say which variables matter. With the posterior of their parameters, which every
 score with a model has in closed form, they answer what a variable will be, and what setting another
@@ -93,7 +93,7 @@ class ModelAnswers(SeriesAnswers):
     """The answers of a posterior that its model of the parameters gives.
 
     ``model`` is what the data say about the parameters of Gaussian DAGs, ``network_model`` about
-    those of any DAG, if the score has such.
+    those of any DAG; they are None if the score has no such model.
     """
 
     model: GaussianModel | None = None
@@ -125,8 +125,9 @@ class ModelAnswers(SeriesAnswers):
 
         A continuous variable is raised by one unit, a categorical one set from its first to its
         last level; what changes is the mean of a continuous variable, or the probability of a
-        categorical one's last level. :meth:`effect` takes other values. Of a time series with
-        categorical variables, those between continuous ones are known by the score blocks alone.
+        categorical one's last level. :meth:`effect` takes other values. In a time series with
+        categorical variables, only effects between continuous ones are given, and only with the
+        score blocks.
 
         Averaged over DAGs and parameters: ``n_draws`` DAGs (2,000 by default; 1,000 of an exact
         posterior of more than 15 variables), each with newly drawn parameters. ``level`` is
@@ -210,7 +211,7 @@ class ModelAnswers(SeriesAnswers):
 
     @property
     def _n_effect_draws(self) -> int:
-        """Draws of DAGs behind effects, unless asked for more."""
+        """Draws of DAGs behind effects, unless more are asked for."""
         from outpoint.posterior.effects import EFFECT_DRAWS
 
         return EFFECT_DRAWS
@@ -227,10 +228,10 @@ class ModelAnswers(SeriesAnswers):
     def parameters(self, dag: Dag | None = None) -> dict[str, pd.DataFrame]:
         """What the data say about the parameters of a DAG, the most probable one by default.
 
-        One table for each variable. Of a categorical one it is the conditional probability table:
-        posterior means, one row for each joint level of the parents. Of a continuous one it has the
-        coefficients of the regression on the parents, with the intercept, in the units of the data:
-        mean, sd and 95 % interval, and the standard deviation of the noise; with the score
+        One table for each variable. For a categorical one it is the conditional probability table:
+        posterior means, one row for each joint level of the parents. For a continuous one it has
+        the coefficients of the regression on the parents, with the intercept, in the units of the
+        data: mean, sd and 95 % interval, and the standard deviation of the noise; with the score
         conditional-gaussian for each joint level of the categorical parents, with the score blocks
         those of the contrasts of levels.
         """
@@ -247,8 +248,8 @@ class ModelAnswers(SeriesAnswers):
         """What ``target`` will be in new rows, averaged over structures and parameters.
 
         ``new`` is a table or a file with any of the variables; blank cells and absent columns are
-        unknown, the target's own are not looked at. A continuous target gets columns mean, sd and
-        quantiles (``q2.5``, ...), a categorical one the probability of each level.
+        unknown, and those of the target are not looked at. A continuous target gets columns mean,
+        sd and quantiles (``q2.5``, ...), a categorical one the probability of each level.
         """
         from outpoint.posterior.prediction import check_question, predict
 
@@ -261,8 +262,8 @@ class ModelAnswers(SeriesAnswers):
         """Log predictive density of the known cells of every new row, in the units of the data.
 
         Densities are averaged over structures, not their logs. ``attrs["mcse"]`` are the Monte
-        Carlo standard errors of rows whose unknown cells had to be sampled, 0 of others. With the
-        score blocks it is the density of the columns that code levels.
+        Carlo standard errors of rows whose unknown cells had to be sampled, and 0 for others. With
+        the score blocks it is the density of the columns that code levels.
         """
         from outpoint.posterior.prediction import log_predictive
 

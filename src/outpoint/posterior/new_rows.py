@@ -59,7 +59,7 @@ class RowReader:
         ]
 
     def read(self, new: Any) -> NewRows:
-        """The values of new rows; columns that are no variables are left alone."""
+        """The values of new rows; columns that are not variables are left alone."""
         source = self._source(new)
         known = [name for name in source.names if name in self.coding.names]
         if not known:
@@ -73,7 +73,7 @@ class RowReader:
         ranked = [name for name in known if name in self.ranked]
         if ranked and not isinstance(new, Dataset):
             raise DataError(
-                f"{enumerate_names(ranked)} entered as normal scores, and those of new rows would "
+                f"{enumerate_names(ranked)} entered as normal scores, but those of new rows would "
                 "be others: leave the column out."
             )
         values = np.full((source.n_rows, len(self.coding.names)), np.nan)
@@ -119,7 +119,7 @@ class RowReader:
                 )
             return made.values
         if isinstance(made, ColumnProblem):
-            raise DataError(f"column {name!r} has {made.detail}, which is none of its levels.")
+            raise DataError(f"column {name!r} has {made.detail}, which is not one of its levels.")
         return self._codes(v, levels, made, source)
 
     def _codes(self, v: int, levels: tuple[str, ...], made: Column, source: Source) -> Floats:
@@ -165,7 +165,7 @@ class RowReader:
 
 
 def _bin(number: float, ends: list[str]) -> float:
-    """The interval of a number; ends are written with few digits, and so is the number then."""
+    """The code of a number's interval; as ends are written with few digits, so is the number."""
     label = distinct_labels(np.array([number]))[0]
     below = [number <= float(end) or label == end for end in ends]
     return float(below.index(True)) if any(below) else float(len(ends))

@@ -28,7 +28,7 @@ def tabulate_parameters(model: NetworkModel, dag: Dag) -> dict[str, pd.DataFrame
 
 
 def average_parameters(models: Sequence[NetworkModel], dag: Dag) -> dict[str, pd.DataFrame]:
-    """The same averaged over models of tables that were completed differently.
+    """The tables of :func:`tabulate_parameters`, averaged over models of completed tables.
 
     Variances add up: that within tables and that of the means between them. Limits are as many
     standard deviations from the mean as they are within a table.
@@ -68,7 +68,7 @@ def _states(coding: Coding, part: Regression | Table) -> tuple[list[str], list[t
     if states.n_all > MOST_STATES:
         raise OptionError(
             f"the parents of {coding.names[coding.owner[part.child]]!r} have {states.n_all:,} "
-            f"joint levels, and tables have at most {MOST_STATES:,} rows."
+            f"joint levels, but tables have at most {MOST_STATES:,} rows."
         )
     names = [coding.names[parent] for parent in states.parents]
     every = np.unravel_index(states.every(), states.sizes) if names else ()

@@ -35,8 +35,8 @@ class ExactParts:
     """What is known exactly: the likely parent sets of the nodes of exact parts, and their edges.
 
     ``edges`` are 0 and ``sets`` are empty for the nodes that are sampled. ``sizes`` are those of
-    the exact parts, ``sampled_sizes`` of the others; parent sets add up to 1 but for
-    ``discrepancy``.
+    the exact parts, ``sampled_sizes`` of the others; probabilities of parent sets add up to 1
+    except for ``discrepancy``.
     """
 
     edges: Floats
@@ -87,7 +87,7 @@ class PartlyExactPosterior(SampledPosterior):
         )
         return (
             f"partly exact: {exact} computed over all DAGs, {sampled} sampled. "
-            f"Of the sampled: {super().verdict}"
+            f"For the sampled parts: {super().verdict}"
         )
 
     def __repr__(self) -> str:
@@ -96,7 +96,7 @@ class PartlyExactPosterior(SampledPosterior):
 
     @property
     def outside_shares(self) -> pd.Series | None:
-        """How often each sampled node had parents among these that are none of its candidates."""
+        """How often each sampled node had sampled parents outside its candidates."""
         import pandas as pd
 
         sampled = np.flatnonzero(~self.exact.nodes)

@@ -69,11 +69,11 @@ N_EDGES_IN_NOTEBOOK = 10
 class Posterior(ModelAnswers):
     """The posterior over DAGs.
 
-    Tables are indexed [parent, child] by column names. ``info`` tells the origin of the result;
+    Tables are indexed [parent, child] by column names. ``info`` gives the origin of the result;
     ``candidates[v]`` are the nodes among which the parents of v were chosen; ``is_complete`` is
-    false if a run was interrupted. ``is_scored`` tells which families have a finite score; None if
-    that was not kept.
-    ``log_prior_sum`` is the log of the prior weights of all DAGs that have a score, added up.
+    false if a run was interrupted. ``is_scored`` says which families have a finite score; it is
+    None if that was not kept. ``log_prior_sum`` is the log of the prior weights of all DAGs that
+    have a score, added up.
     """
 
     info: RunInfo
@@ -110,12 +110,12 @@ class Posterior(ModelAnswers):
 
     @property
     def log_evidence(self) -> float | None:
-        """Log of the sum of all DAGs' scores, prior, which need not add up to 1, included."""
+        """Log of the sum of all DAGs' scores; the prior need not add up to 1. None unless exact."""
         return None
 
     @property
     def log_evidence_normalized(self) -> float | None:
-        """That under a prior that adds up to 1, to compare priors; None where that is unknown."""
+        """The log evidence under a prior that adds up to 1, to compare priors; None if unknown."""
         evidence, total = self.log_evidence, self.log_prior_sum
         return None if evidence is None or total is None else evidence - total
 
@@ -180,7 +180,7 @@ class Posterior(ModelAnswers):
         return name_draws(self._log_scores(), "log_score")
 
     def iter_dags(self) -> Iterator[Dag]:
-        """The same draws, one :class:`Dag` after the other."""
+        """The draws of :meth:`dags`, one :class:`Dag` after the other."""
         yield from self._as_graphs(self._draws()[0])
 
     @takes(edges=EDGE_LIST)
@@ -211,11 +211,11 @@ class Posterior(ModelAnswers):
 
     @takes(feature=FEATURE)
     def estimate(self, feature: Feature | FeatureFunction | str) -> Estimate:
-        """The same with its Monte Carlo standard error, effective sample size and number of draws.
+        """The probability of a feature with its error, effective sample size and number of draws.
 
-        Of chains, edges and adjacencies have the error of what the steps have recorded, all other
-        features that of the draws. Near 0 and 1 the error knows of what may be too rare to have
-        been seen, see :class:`~outpoint.posterior.Estimate`.
+        With chains, edges and adjacencies have the Monte Carlo standard error of what the steps
+        have recorded, and all other features that of the draws. Near 0 and 1 the error allows for
+        what may be too rare to have been seen, see :class:`~outpoint.posterior.Estimate`.
         """
         asked = self._parse(feature)
         return self._estimate_recorded(asked) or self._estimate(asked, self._graphs())
@@ -285,9 +285,10 @@ class Posterior(ModelAnswers):
 
         Columns: ``adjustment_set``; its ``size``; the ``probability`` that it is valid, which is
         that of the feature ``"adjusts({...}, cause, effect)"``; ``optimal``, the probability that
-        it is the valid set with which effects are estimated best. Ranked are the parents of the
-        cause, the optimal sets and what is left of both when nothing more can be left out, of all
-        DAGs drawn, and the empty set. In DAGs with the edge effect -> cause no set is valid.
+        it is the valid set with which effects are estimated best. The sets considered are the empty
+        set and, for all DAGs drawn, the parents of the cause, the optimal set and what is left of
+        both when nothing more can be left out. In DAGs with the edge effect -> cause no set is
+        valid.
         """
         from outpoint.posterior.designs import rank_adjustment_sets
 
@@ -301,7 +302,7 @@ class Posterior(ModelAnswers):
         *,
         effect: tuple[str, str] | None = None,
     ) -> pd.DataFrame:
-        """For every variable, how much an ideal experiment that sets it is expected to tell.
+        """For every variable, how much an ideal experiment that sets it is expected to show.
 
         Observations, however many, cannot tell DAGs of one equivalence class apart; setting a
         variable shows the directions of its edges. ``before`` is the uncertainty that no
@@ -336,8 +337,8 @@ class Posterior(ModelAnswers):
         over the nodes; ``"linear_extensions"``, which removes the bias of order MCMC; or
         ``"equivalence_classes"``, which divides by the number of DAGs in the class that background
         knowledge and the score admit, so that under the uniform prior all classes are alike. Its
-        ``effective_sample_size`` tells what the draws are worth after weighting; a
-        :class:`WeightWarning` and its verdict, that they are not worth enough.
+        ``effective_sample_size`` says what the draws are worth after weighting; if that is too
+        little, a :class:`WeightWarning` and its verdict say so.
         """
         from outpoint.posterior.reweighting import reweight
 
@@ -500,7 +501,7 @@ class Posterior(ModelAnswers):
     def export(
         self, path: str | Path, what: str = "map", *, threshold: float | None = None
     ) -> None:
-        """Write a graph or a table for other programs; the suffix of the file tells the format.
+        """Write a graph or a table for other programs; the suffix of the file decides the format.
 
         ``what`` is ``"map"``, ``"median"`` or ``"consensus"`` (edges of at least ``threshold``, 0.5
         by default): one DAG, to ``.dot``, ``.graphml``, ``.csv`` (matrix of 0 and 1), ``.bn``
@@ -529,5 +530,5 @@ class Posterior(ModelAnswers):
 
 
 def plain_log_scores(posterior: Posterior) -> Floats:
-    """Log scores (chain, draw) as an array: names for it come from a library slow to import."""
+    """Log scores (chain, draw) as a plain array, without names from a library slow to import."""
     return posterior._log_scores()

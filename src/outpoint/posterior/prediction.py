@@ -34,14 +34,14 @@ MOST_DAGS = 2000
 
 
 def require_model(model: NetworkModel | None) -> NetworkModel:
-    """The model, or the sentence that there is none."""
+    """The model; an error if there is none."""
     if model is None:
         raise OptionError(NEEDS_MODEL)
     return model
 
 
 def average(components: Sequence[Component] | None, seed: int) -> Averaged:
-    """The model with the distinct DAGs among the draws, or several of them."""
+    """The model averaged over the distinct DAGs among the draws, or a mixture of such models."""
     if components is None:
         raise OptionError(NEEDS_MODEL)
     parts = [_average(*own, seed) for own in components]
@@ -60,12 +60,12 @@ def _average(found: NetworkModel, graphs: WeightedGraphs, seed: int) -> Averaged
 
 
 def check_question(coding: Coding, target: str, quantiles: Sequence[float]) -> None:
-    """Refuse a target that is no variable, and quantiles that are none."""
+    """Refuse a target that is not a variable, and quantiles that are not probabilities."""
     if target not in coding.names:
-        hint = suggest(str(target), coding.names) or f"there are {enumerate_names(coding.names)}."
+        hint = suggest(str(target), coding.names) or f"they are {enumerate_names(coding.names)}."
         raise OptionError(f"{target!r} is not one of the variables; {hint}")
     if not all(0 < q < 1 for q in quantiles):
-        raise OptionError(f"quantiles are probabilities between 0 and 1, not {quantiles!r}.")
+        raise OptionError(f"quantiles must be probabilities between 0 and 1, not {quantiles!r}.")
 
 
 def predict(

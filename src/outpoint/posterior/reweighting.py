@@ -55,7 +55,7 @@ class WeightWarning(UserWarning):
 
 
 def reweight(base: Posterior, graphs: WeightedGraphs, by: By) -> WeightedPosterior:
-    """The posterior with its draws weighted anew; a warning if the weights have failed."""
+    """The posterior with its draws weighted anew; warns if the weights have failed."""
     log_weight = _log_weight_function(by, base)
     if by == CORRECTION and base.method != "order":
         raise OptionError(
@@ -68,7 +68,7 @@ def reweight(base: Posterior, graphs: WeightedGraphs, by: By) -> WeightedPosteri
     if np.isnan(log_factors).any() or (log_factors == np.inf).any():
         raise OptionError("a log weight must be a number or -inf; some are NaN or +inf.")
     if (graphs.log_weights + log_factors == -np.inf).all():
-        raise OptionError("all draws have weight 0: the draws and the wanted posterior are apart.")
+        raise OptionError("all draws have weight 0: they do not reach the wanted posterior.")
     name = by if isinstance(by, str) else getattr(by, "__name__", "a function")
     weighted = WeightedPosterior(
         base, graphs.reweighted(log_factors, changes_scores=by != CORRECTION), name, log_weight
@@ -122,7 +122,7 @@ class WeightedPosterior(Posterior):
 
     @property
     def kish_effective_sample_size(self) -> float:
-        """(Σw)² / Σw²: as many equally weighted draws have averages as variable as these."""
+        """(Σw)² / Σw²: the number of equally weighted draws whose averages vary as much."""
         return self._weighted.kish_size
 
     @cached_property
@@ -166,7 +166,7 @@ class WeightedPosterior(Posterior):
 
     @property
     def _chain_failure(self) -> str | None:
-        """What is wrong with the chains; the bias of order MCMC is not, once corrected."""
+        """What is wrong with the chains; the bias of order MCMC does not count once corrected."""
         corrected = self.reweighted_by == CORRECTION
         if not corrected and not self.base.converged:
             return self.base.verdict
@@ -190,7 +190,7 @@ class WeightedPosterior(Posterior):
 
     @property
     def map_log_score(self) -> float:
-        """Log score of that DAG; a weight that expresses a prior is included, a correction not."""
+        """Log score of that DAG; includes a weight that expresses a prior, but not a correction."""
         return self._best[1]
 
     @cached_property
@@ -240,7 +240,7 @@ class WeightedPosterior(Posterior):
 
     @takes(dag=DAG)
     def parameters(self, dag: Dag | None = None) -> dict[str, pd.DataFrame]:
-        """Those of the base: given a DAG, weights of DAGs do not matter."""
+        """The parameters as in the base: given a DAG, weights of DAGs do not matter."""
         return self.base.parameters(self.map_dag if dag is None else dag)
 
     def diagnostics(self) -> pd.DataFrame:
@@ -313,8 +313,8 @@ class WeightedPosterior(Posterior):
             totals[place] = np.logaddexp.reduce(np.log(own.counts) + own.log_weights)
         if (totals == -np.inf).all():
             raise OptionError(
-                "all draws of the completed tables that were kept have weight 0: the draws and "
-                "the wanted posterior are apart."
+                "all draws of the completed tables that were kept have weight 0: they do "
+                "not reach the wanted posterior."
             )
         numbers, counts = spread_by_weight(np.exp(totals - totals.max()), len(found))
         return [weighted[i] for i in np.repeat(numbers, counts)]

@@ -40,20 +40,20 @@ BLOCK = 512
 """Draws that are counted at a time."""
 
 POOR_SHARE = 0.5
-"""Share of draws with an outside set from which on the candidates of a node were poor."""
+"""Share of draws with an outside set above which the candidates of a node were poor."""
 
 MISSING_CHANGE = 0.025
-"""Estimated change of an edge from which on sets of a node that were never admitted matter. Errors
+"""Estimated change of an edge above which sets of a node that were never admitted matter. Errors
 were at most twice the estimates while the share of such sets was below 0.2."""
 
 MISSING_SHARE = 0.2
-"""Share of the posterior in such sets from which on they matter whatever the estimate is."""
+"""Share of the posterior in such sets above which they matter whatever the estimate is."""
 
 MAX_QUICK_NODES = 20
 """Up to this number of nodes nobody needs to be told that the exact posterior can be had."""
 
 FULL_SHARE = 0.5
-"""Share of draws with as many parents as there may be from which on the limit is mentioned."""
+"""Share of draws with as many parents as there may be above which the limit is mentioned."""
 
 
 class SampledPosterior(Posterior):
@@ -183,8 +183,8 @@ class SampledPosterior(Posterior):
 
         Where sets are too many to be all scored, those with two or more members outside the
         candidates are not sampled. The estimate looks at those that are one exchange or addition
-        away from the draws; 0 where all sets are admitted. None of a file of an earlier version,
-        which does not tell.
+        away from the draws; 0 where all sets are admitted. It is None for a file of an earlier
+        version, which does not say.
         """
         import pandas as pd
 
@@ -244,10 +244,10 @@ class SampledPosterior(Posterior):
         text = (
             " No edge is excluded: parent sets outside the "
             f"{few if few == many else f'{few} to {many}'} candidates of each node are sampled, "
-            f"too; of all others those pruned have at most {self.lost_mass:.1g} of the posterior, "
+            f"too; of all others, those pruned have at most {self.lost_mass:.1g} of the posterior, "
         )
         if missing is None or changes is None:
-            text += "and of those that were never admitted nothing is known."
+            text += "and nothing is known of those that were never admitted."
         else:
             text += (
                 "and those that were never admitted, by an estimate from the draws, at most "
@@ -275,7 +275,7 @@ class SampledPosterior(Posterior):
         worst = ", ".join(f"{name} (about {share:.0%})" for name, share in missing[:3].items())
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         return (
-            "parent sets that were never admitted have a part of the posterior that matters, of "
+            "parent sets that were never admitted have a part of the posterior that matters, for "
             f"{worst}{more}: more candidates ({named('n_candidates')}) would change the answer."
         )
 
@@ -339,7 +339,7 @@ class SampledPosterior(Posterior):
 
     @cached_property
     def _n_effective(self) -> float:
-        """What the draws are worth, judged by their log scores."""
+        """The effective number of draws, judged by their log scores."""
         log_scores = self._log_scores()
         return log_scores.size * relative_efficiency(log_scores)
 
@@ -424,7 +424,7 @@ class SampledPosterior(Posterior):
 
     @cached_property
     def _diagnosed(self) -> pd.DataFrame:
-        """All rows, which a command asks for once for each file and once for the terminal."""
+        """All rows; kept, as a command asks for them for each file and for the terminal."""
         rows = self._edge_rows(**self._edge_matrices())
         rows.attrs["round_trips"] = self.round_trips
         return rows
@@ -446,9 +446,9 @@ class SampledPosterior(Posterior):
         return {**columns, "status": status}
 
     def _honest_errors(self, mcse: Floats, status: NDArray[np.object_]) -> Floats:
-        """Errors [parent, child] that know of rare events; 0 for edges that are known beforehand.
+        """Errors [parent, child] that allow for rare events; 0 for edges that are known beforehand.
 
-        Those of edges that have not been diagnosed, all of them rare, are those of counted draws.
+        Edges that have not been diagnosed, all of them rare, have the errors of counted draws.
         """
         edges, n_effective = self._edges(), self._n_effective
         is_counted = np.isnan(mcse) & (status == Status.NEGLIGIBLE.value)
@@ -513,7 +513,7 @@ class SampledPosterior(Posterior):
 
 
 def _coarsened(batches: Floats, n_batches: int) -> Floats:
-    """The last batches (chain, batch) joined to ``n_batches``, without what fills none."""
+    """The last batches (chain, batch) joined into ``n_batches``, without those left over."""
     length = batches.shape[1] // max(1, n_batches)
     last = batches[:, batches.shape[1] - length * n_batches :]
     return last.reshape(len(batches), n_batches, length).mean(axis=2)

@@ -35,7 +35,7 @@ SMALLEST = 1e-12
 
 
 class SeriesAnswers(ABC):
-    """What a posterior tells if it is that of a time series."""
+    """The answers of a posterior that is that of a time series."""
 
     info: RunInfo
     names: tuple[str, ...]
@@ -91,16 +91,16 @@ class SeriesAnswers(ABC):
 
     @property
     def lagged_probabilities(self) -> pd.DataFrame:
-        """Of a time series: the probability of every edge, rows (lag, parent), columns children.
+        """For a time series: the probability of every edge, rows (lag, parent), columns children.
 
-        Lag 0 are edges within a time. Edges from static columns are in ``edge_probabilities``.
+        Lag 0 has the edges within a time. Edges from static columns are in ``edge_probabilities``.
         """
         import pandas as pd
 
         variables, n_lags = self._slices
         edges = self.edge_probabilities
         columns = edges[list(variables)]
-        blocks = {  # values before that say nothing new are no columns of the data
+        blocks = {  # earlier values that say nothing new are not columns of the data
             lag: columns.reindex([lagged_name(name, lag) for name in variables], fill_value=0.0)
             for lag in range(n_lags + 1)
         }
@@ -110,9 +110,9 @@ class SeriesAnswers(ABC):
 
     @property
     def rolled_up_probabilities(self) -> pd.DataFrame:
-        """Of a time series: the probability of an edge at any lag, [parent, child].
+        """For a time series: the probability of an edge at any lag, [parent, child].
 
-        The diagonal tells whether a variable depends on its own past.
+        The diagonal says whether a variable depends on its own past.
         """
         import pandas as pd
 
@@ -135,7 +135,7 @@ class SeriesAnswers(ABC):
         seed: int | None = None,
         level: float = 0.95,
     ) -> pd.DataFrame:
-        """Of a time series: the effect of setting a variable now on others after 0 to ``steps``.
+        """For a time series: the effect of setting a variable now on others after 0 to ``steps``.
 
         A variable is set once, one unit higher, or from its first to its last level, and then left
         alone; what changes is the mean of a continuous variable, or the probability of the last
@@ -185,7 +185,7 @@ class SeriesAnswers(ABC):
         return np.stack(after)
 
     def _lags(self) -> Lags:
-        """Which column is which variable how long ago."""
+        """Which variable each column holds, and how long ago."""
         from outpoint.models.unrolling import Lags
 
         variables, n_lags = self._slices
@@ -194,7 +194,7 @@ class SeriesAnswers(ABC):
         roots = self.info.knowledge.get("roots", ())
         for name in variables:
             if name in roots:
-                continue  # it follows from its values before
+                continue  # it follows from its earlier values
             for ago in range(n_lags + 1):
                 column = place.get(lagged_name(name, ago))
                 if column is not None:

@@ -68,7 +68,7 @@ MISSING_FIELDS = {
     "missing_mass": probability("node"),
     "missing_edges": probability("parent", "child"),
 }
-"""What files have if it is known what was never admitted."""
+"""What files hold if it is known what was never admitted."""
 
 HOLES_FIELDS = {
     "holes_values": real("row", "node")._replace(finite=False),
@@ -77,14 +77,14 @@ HOLES_FIELDS = {
     "holes_squares": probability("chain", "node", "candidate"),
     "holes_ancestors": probability("chain", "parent", "child"),
 }
-"""What files of posteriors of tables with missing values have besides."""
+"""What files of posteriors of tables with missing values hold besides."""
 
 MADE = (
     ("chain", "outside_batch", "node", "node"),
     ("chain", "node", "node"),
     ("chain", "node", "node"),
 )
-"""Arrays of numbers that a posterior makes of the records."""
+"""Arrays of numbers that a posterior makes from the records."""
 
 PARTLY_FIELDS = {
     "exact_edges": probability("parent", "child"),
@@ -96,7 +96,7 @@ PARTLY_FIELDS = {
 """What a posterior with exact parts has beside the records of its chains."""
 
 TRIMMED = (("draw",), ("batch",), ("outside_batch",), ("hot_batch",))
-"""Dimensions of which all chains have the last ones that the shortest chain has."""
+"""Dimensions of which all chains keep only the last entries, as many as the shortest has."""
 
 
 def sampled_parts(posterior: SampledPosterior) -> Parts:
@@ -136,7 +136,7 @@ def sampled_parts(posterior: SampledPosterior) -> Parts:
 
 
 def partly_parts(posterior: PartlyExactPosterior) -> Parts:
-    """Header and arrays of one with exact parts beside the sampled ones."""
+    """Header and arrays of a posterior with exact parts beside the sampled ones."""
     header, arrays = sampled_parts(posterior)
     arrays |= _exact_arrays(posterior.exact) | {"part_log_score": posterior.part_log_score}
     header |= {"posterior": "partly exact", "discrepancy": posterior.exact.discrepancy}
@@ -225,7 +225,7 @@ def read_sampled(
 
 
 def augmented_parts(posterior: AugmentedPosterior) -> Parts:
-    """Header and arrays of one of completed tables: the table with its holes among others."""
+    """Header and arrays of a posterior of completed tables, with the table and its holes."""
     header, arrays = sampled_parts(posterior)
     holes = posterior.holes
     arrays["holes_values"] = holes.data.values
@@ -276,7 +276,7 @@ def read_augmented(info: RunInfo, names: tuple[str, ...], content: Content) -> A
         interventions=tuple(map(tuple, table.get("interventions", ()))),
         slices=_read_slices(table.get("slices"), len(values)),
     )
-    require(data.fingerprint() == info.fingerprint, "the table is another one")
+    require(data.fingerprint() == info.fingerprint, "the table is not that of the run")
     score = score_from_text(info.score_settings)
     named = {name.removeprefix("holes_"): array for name, array in arrays.items()}
     holes = Holes(data=data, score=score, **named)
@@ -295,12 +295,12 @@ def read_augmented(info: RunInfo, names: tuple[str, ...], content: Content) -> A
 
 
 def _check_completed(holes: Holes) -> None:
-    """Drawn levels are levels, of every completed table."""
+    """Check that the levels drawn for every completed table exist."""
     sizes = np.array([0 if one is None else len(one) for one in holes.data.levels])
     own = sizes[holes.cells[:, 1]]
     levels = holes.tables[:, :, own > 0]
     is_level = (levels >= 0) & (levels < own[own > 0]) & (levels == np.floor(levels))
-    require(bool(is_level.all()), "a drawn level is none")
+    require(bool(is_level.all()), "a drawn level does not exist")
 
 
 def _check_records(
@@ -309,7 +309,7 @@ def _check_records(
     sets: ParentSets,
     sizes: dict[str, int],
 ) -> None:
-    """What the records of all chains say together."""
+    """Check that what the records of all chains say fits together."""
     require(sizes["chain"] and sizes["draw"] and sizes["replica"], "there are no draws")
     require(sizes["pair"] == sizes["replica"] - 1, "swaps are not those of the replicas")
     checks.check_codes([arrays[name] for name in ("codes", *CODES)], sets)

@@ -131,7 +131,7 @@ def _family_arrays(model: NetworkModel, dags: Booleans) -> dict[str, NDArray[Any
 
 
 def read_network(names: tuple[str, ...], content: Content) -> NetworkModel | None:
-    """The model of a file; None of files that have none."""
+    """The model in a file; None for files that have none."""
     facts = content.header.get("network")
     if facts is None:
         return None
@@ -160,17 +160,17 @@ def _read_pasts(coding: Coding, given: Booleans, content: Content) -> Floats:
     pasts[:, given] = found
     for v in np.flatnonzero(given & ~coding.is_continuous):
         is_code = np.isin(pasts[:, v], np.arange(len(coding.levels[v] or ())))
-        require(bool(is_code.all()), "an earlier value is no level")
+        require(bool(is_code.all()), "an earlier value is not a level")
     return pasts
 
 
 def _checked_facts(names: tuple[str, ...], facts: Any) -> tuple[Coding, Prior, Booleans]:
     n = len(names)
     lists = ("levels", "codes", "n_columns", "shifts", "scales", "spreads", "given")
-    require(isinstance(facts, dict), "the model is no table")
+    require(isinstance(facts, dict), "the model is not a table")
     for name in lists:
         own = facts.get(name)
-        require(isinstance(own, list) and len(own) == n, f"{name!r} of the model is no list")
+        require(isinstance(own, list) and len(own) == n, f"{name!r} of the model is not a list")
     levels = tuple(None if one is None else tuple(map(str, one)) for one in facts["levels"])
     require(all(one is None or one for one in levels), "a variable has no levels")
     codes: list[Floats | None] = []
@@ -189,8 +189,10 @@ def _checked_facts(names: tuple[str, ...], facts: Any) -> tuple[Coding, Prior, B
     normal, size = facts.get("normal"), facts.get("sample_size")
     if normal is not None:
         normal = NormalPrior(*map(float, normal))
-        require(min(normal.alpha_mu, normal.t) > 0 and normal.freedom > -1, "the prior is none")
-    require(size is None or size > 0, "the prior of tables is none")
+        require(
+            min(normal.alpha_mu, normal.t) > 0 and normal.freedom > -1, "the prior is not proper"
+        )
+    require(size is None or size > 0, "the prior of tables is not positive")
     coding = Coding.from_parts(names, levels, shifts, scales, spreads, tuple(codes))
     given = np.array(facts["given"], dtype=np.bool_)
     return coding, Prior(normal, None if size is None else float(size)), given
@@ -208,8 +210,8 @@ def _read_families(
     )
     for child, members, n_states in columns:
         parents = tuple(int(u) for u in members if u >= 0)
-        require(child < n and max(parents, default=0) < n, "a family has no variables")
-        require(list(parents) == sorted(set(parents) - {int(child)}), "a family is none")
+        require(child < n and max(parents, default=0) < n, "a family has unknown variables")
+        require(list(parents) == sorted(set(parents) - {int(child)}), "a family is not in order")
         width = _width(coding, prior, int(child), parents)
         own = states[at_state : at_state + n_states]
         size = int(n_states) * width
@@ -218,7 +220,9 @@ def _read_families(
         require((np.diff(own) > 0).all(), "states of a family are not in order")
         block = block.reshape(int(n_states), width)
         is_count = coding.levels[child] is not None
-        require((block >= 0).all() if is_count else (block[:, 0] >= 1).all(), "counts are none")
+        require(
+            (block >= 0).all() if is_count else (block[:, 0] >= 1).all(), "counts are out of range"
+        )
         families[int(child), parents] = FamilyNumbers(own, block)
         at_state, at_number = at_state + int(n_states), at_number + size
     return families
@@ -243,7 +247,7 @@ def _check_scatter(scatter: Floats) -> None:
 
 
 def read_model(names: tuple[str, ...], content: Content) -> GaussianModel | None:
-    """The model of the columns, checked; None of files that have none."""
+    """The model of the columns, checked; None for files that have none."""
     if "model_factor" not in content:
         return None
     stored = content.read(MODEL_FIELDS)
@@ -257,6 +261,6 @@ def read_model(names: tuple[str, ...], content: Content) -> GaussianModel | None
     require(is_owner.all(), "a column of the model belongs to no variable")
     n_own = np.bincount(arrays["owner"].astype(np.int64), minlength=len(names))
     is_single = n_own[arrays["scales"] > 0] == 1
-    require(is_single.all(), "a variable with a unit has not one column of the model")
+    require(is_single.all(), "a variable with a unit does not have one column of the model")
     require((arrays["degrees_of_freedom"] > -1.0).all(), "the model has no degrees of freedom")
     return GaussianModel.from_arrays(names, arrays)

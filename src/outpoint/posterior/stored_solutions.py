@@ -1,6 +1,6 @@
-"""Posteriors that were computed, in files: the parent sets of every node.
+"""Posteriors that were computed exactly, in files: the parent sets of every node.
 
-Of one that was computed by parts, these are the likely ones.
+For one that was computed by parts, only the likely ones.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class StoredParts(StoredDraws):
 
     @property
     def is_quickly_drawn(self) -> bool:
-        """Draws are not made but read."""
+        """True, as draws are not made but read."""
         return True
 
     def log_parent_set(self, child: int, parents: Collection[int]) -> float:
@@ -223,7 +223,7 @@ def _numbers(content: Content) -> dict[str, float]:
     """The numbers of every exact solution."""
     found = {name: content.number(name) for name in NUMBERS}
     highest = found["log_evidence"] + ROUNDING * max(1.0, abs(found["log_evidence"]))
-    require(found["best_log_score"] <= highest, "the best DAG has more than the evidence")
+    require(found["best_log_score"] <= highest, "the best DAG scores more than the evidence")
     return found
 
 

@@ -27,17 +27,17 @@ from outpoint.posterior.draws import Draws, WeightedGraphs
 
 NEEDS_MODEL = (
     "effects need a score with a model of the data: bge, bdeu, blocks or conditional-gaussian; bic "
-    "and scores of one's own have none."
+    "and scores of your own have none."
 )
 
 Component = tuple[NetworkModel, WeightedGraphs]
 """A model of the parameters, and the DAGs that go with it."""
 
 WHAT_IF_DRAWS = 1000
-"""DAGs behind an effect, unless asked for more."""
+"""DAGs behind an effect, unless more are asked for."""
 
 OPEN_SIGN = 0.05
-"""Probability of the rarer sign from which on an effect says what the sign depends on."""
+"""Least probability of the rarer sign at which an effect says what the sign depends on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def make_contrast(
     if isinstance(cause, Mapping):
         if levels is not None:
             raise OptionError(
-                "levels belong to one cause; of several, give each its two values: "
+                "levels belong to one cause; with several, give each its two values: "
                 "{'a': (0, 1), 'b': (2, 5)}."
             )
         wanted: dict[str, Sequence[Any] | None] = dict(cause)
@@ -112,7 +112,7 @@ def _values_of(model: NetworkModel, name: str, two: Sequence[Any] | None) -> Flo
     if two is None:
         return default_values(model, v)
     if isinstance(two, str) or len(two) != 2:
-        raise OptionError(f"{name!r} is compared at two values, not {two!r}.")
+        raise OptionError(f"{name!r} must be compared at two values, not {two!r}.")
     return np.array([code_of(model.coding, v, one) for one in two])
 
 
@@ -143,7 +143,7 @@ def sample_effect(
     """
     if not 0 < interval_level < 1:
         raise OptionError(
-            "interval_level is a probability between 0 and 1, such as 0.95, not "
+            "interval_level must be a probability between 0 and 1, such as 0.95, not "
             f"{interval_level!r}."
         )
     shares = [len(part) for part in np.array_split(np.arange(n_draws), len(components))]
@@ -344,7 +344,7 @@ class Effect:
         sentence = f"The effect is {word} in {rare:.0%} of the posterior"
         edge = self._deciding_edge(-1.0 if word == "negative" else 1.0)
         if edge is None:
-            return f"{sentence}; no single edge decides on the sign."
+            return f"{sentence}; no single edge decides the sign."
         a, b = (self.contrast.names[v] for v in edge)
         return f"{sentence}: where {a} -> {b} is turned around."
 

@@ -129,9 +129,9 @@ MOST_EXPERIMENTS = 100
 """Variables beyond which nearly all draws differ, so that entropies mean little."""
 N_DAGS = 5
 LEAST_DRAWS = 10
-"""Draws of a DAG from which on its share of them is worth telling."""
+"""Least number of draws of a DAG at which its share of all draws is worth telling."""
 MOST_CHANGES = 8
-"""Differences between two DAGs that are written down; the others are counted."""
+"""Most differences between two DAGs that are written out; the others are counted."""
 N_EFFECTS = 30
 MOST_PAIRS = 200
 """Effects that can be chosen to be seen by structure, the largest ones."""
@@ -264,10 +264,10 @@ def list_experiments(posterior: Posterior) -> pd.DataFrame | None:
 
 N_TABLES = 100
 MOST_CELLS = 4_000_000
-"""Cells that are simulated; larger tables are compared with fewer ones."""
+"""Most cells that are simulated; larger tables are compared with fewer simulated ones."""
 LEAST_TABLES = 20
 MOST_IN_TABLE = 1_000_000
-"""Cells of each; of larger data some rows are compared."""
+"""Most cells of each simulated table; with larger data, only some rows are compared."""
 LEAST_SPIKE = 0.1
 """Least share of rows with one and the same value that counts as a spike."""
 RARE = 0.02

@@ -39,7 +39,7 @@ def describe_run(posterior: Posterior) -> str:
 
 
 def has_chains(posterior: Posterior) -> bool:
-    """Whether Markov chains made the draws; of an exact posterior, nothing must speak of them."""
+    """Whether Markov chains made the draws; reports of exact posteriors must not mention them."""
     return isinstance(posterior, SampledPosterior) or len(plain_log_scores(posterior)) > 1
 
 
@@ -77,7 +77,7 @@ def _describe_score(posterior: Posterior) -> str:
 
 
 def _interventions(posterior: Posterior) -> Facts:
-    """What was set, if anything was."""
+    """What was set from outside; empty if nothing was."""
     told = describe_interventions(posterior.info)
     return [("Interventions", told)] if told else []
 
@@ -93,7 +93,7 @@ def _describe_limit(posterior: Posterior) -> str:
     limit = posterior.info.max_parents
     if limit >= len(posterior.names) - 1:
         return "no limit"
-    return f"at most {limit} of each variable"
+    return f"at most {limit} for each variable"
 
 
 def _describe_candidates(posterior: Posterior) -> str:
@@ -233,7 +233,7 @@ def describe_dags(posterior: Posterior, dags: list[RankedDag]) -> str:
 
 
 def describe_columns(data: Dataset | None) -> Rows:
-    """Name, kind and range of every column; nothing if the data are not at hand."""
+    """Name, kind and range of every column; empty if the data are not at hand."""
     if data is None:
         return []
     rows = []
@@ -249,7 +249,7 @@ def describe_columns(data: Dataset | None) -> Rows:
 
 
 def summarize_diagnostics(posterior: Posterior, frame: pd.DataFrame) -> Facts:
-    """The numbers of the verdict, and how many edges have which status; nothing if exact."""
+    """The numbers of the verdict, and how many edges have which status; empty if exact."""
     facts: Facts = []
     if posterior.log_evidence is not None:
         return facts
@@ -291,7 +291,7 @@ N_COLUMNS = 30
 N_PATTERNS = 10
 N_EDGES = 15
 LEAST_UNCERTAIN = 0.01
-"""Least p (1 - p) of an edge whose share is listed: of others next to nothing is uncertain."""
+"""Least p (1 - p) of an edge whose share is listed: other edges are hardly uncertain at all."""
 
 
 @dataclass(frozen=True)
@@ -313,7 +313,7 @@ def describe_missing(posterior: Posterior) -> MissingValues | None:
     n_obs = len(missing)
     n_rows = int(missing.any(axis=1).sum())
     summary = (
-        f"{count_of(int(missing.sum()), 'cell')} of {missing.size:,} had no value, "
+        f"{count_of(int(missing.sum()), 'cell')} of {missing.size:,} had no value, and "
         f"{n_rows:,} of {n_obs:,} rows lacked at least one. What was missing is integrated out: "
         f"{posterior.n_chains} chains completed the table {posterior.steps_per_chain:,} times each."
     )
@@ -341,7 +341,7 @@ def describe_missing(posterior: Posterior) -> MissingValues | None:
 
 
 def _costly(posterior: AugmentedPosterior) -> list[tuple[str, str, str]]:
-    """The edges of whose uncertainty missing values cause most: edge, probability, share."""
+    """The edges with the largest shares of uncertainty from holes: name, probability, share."""
     edges = posterior.edge_probabilities.to_numpy()
     shares = posterior.missing_shares.to_numpy()
     weight = np.where(edges * (1 - edges) >= LEAST_UNCERTAIN, shares, -1.0)

@@ -50,7 +50,7 @@ def draw_heatmap(posterior: Posterior) -> Illustration:
 
 
 def draw_series(posterior: Posterior) -> list[Illustration]:
-    """The network of a time series, unrolled and rolled up; nothing for other data."""
+    """The network of a time series, unrolled and rolled up; empty for other data."""
     if not posterior.is_series:
         return []
     wanted: list[tuple[str, Callable[[], object], str]] = [
@@ -80,7 +80,7 @@ def draw_traces(posterior: Posterior) -> Illustration:
 
 
 def draw_convergence(posterior: Posterior) -> list[Illustration]:
-    """What tells whether chains have converged; nothing for an exact posterior."""
+    """Figures that show whether chains have converged; empty for an exact posterior."""
     if not isinstance(posterior, SampledPosterior):
         return []
     wanted: list[tuple[str, Callable[[], object], str]] = [

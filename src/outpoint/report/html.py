@@ -2,7 +2,7 @@
 
 Scripts, styles, data and figures are all inside, so it opens from disk, by mail or from a server.
 A content security policy forbids everything else: no request leaves the page, and no text from the
-data can become code. D3 draws the graph, its licence with it; matplotlib drew the figures.
+data can become code. D3 draws the graph, and its licence is included; matplotlib drew the figures.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _read(name: str) -> str:
 
 
 def _policy(css: str, scripts: list[str]) -> str:
-    """Only these very styles and scripts, images within the page, and nothing from anywhere."""
+    """A policy that allows these styles and scripts, images within the page, and nothing else."""
     allowed = " ".join(_digest(script) for script in scripts)
     return (
         f"default-src 'none'; script-src {allowed}; style-src {_digest(css)}; img-src data:; "

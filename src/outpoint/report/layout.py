@@ -7,8 +7,8 @@ by the mean position of the neighbours (barycentre), and the order with the fewe
 kept. Finally each layer is placed near its neighbours with the room that every label needs. Nodes
 without edges follow in rows below. Units are those of the page: a letter is about 7 wide.
 
-`orient_pairs` makes the DAG that is arranged of the edge probabilities of a posterior, and `Router`
-draws the curves between its nodes.
+`orient_pairs` makes the DAG that is arranged from the edge probabilities of a posterior, and
+`Router` draws the curves between its nodes.
 """
 
 from bisect import bisect_right
@@ -43,7 +43,7 @@ BEST_RATIO = 1.7
 BEST_WIDTH = 1400.0
 """A drawing is stretched at most to this width, that of a page."""
 HOPELESS_WIDTH = 3000.0
-"""Of a drawing that can only be looked at piece by piece, however it is arranged."""
+"""The width of a drawing that can only be looked at piece by piece, however it is arranged."""
 MOST_STRETCH = 3.0
 """A tall and narrow drawing is made wider by up to this factor, a wide and flat one taller."""
 
@@ -242,7 +242,7 @@ def _with_bends(
 
 
 def _order_rows(rows: Rows, up: list[list[int]]) -> Rows:
-    """Sort rows by barycentres, down and up in turn; the order with the fewest crossings."""
+    """Sort rows by barycentres, down and up in turn; return the order with the fewest crossings."""
     down: list[list[int]] = [[] for _ in up]
     for v, above in enumerate(up):
         for u in above:
@@ -384,7 +384,7 @@ class Router:
         return ports
 
     def _arc(self, first: int, second: int) -> Floats:
-        """Between two nodes of a layer: down, along and up again."""
+        """The curve between two nodes of a layer: down, along and up again."""
         below = [0.0, NODE_HEIGHT / 2]
         start = self._layout.positions[first] + below
         stop = self._layout.positions[second] + below

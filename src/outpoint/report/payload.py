@@ -1,14 +1,13 @@
-"""What the graph of a report can show: all variables at once, or one with its neighbourhood.
+"""What the page of a report knows: plain lists of numbers and names, as JSON.
 
-A *scene* is a drawing of some of the variables: where they are, and a curve for each connection
-among them. All scenes refer to one list of *pairs* of variables that are connected probably enough
-to be looked at. Everything is computed when the report is written, so that the page only draws.
-
-What the page of a report knows: plain lists of numbers and names, as JSON.
+Its graph can show all variables at once, or one with its neighbourhood. A *scene* is a drawing of
+some of the variables: where they are, and a curve for each connection among them. All scenes refer
+to one list of *pairs* of variables that are connected probably enough to be looked at. Everything
+is computed when the report is written, so that the page only draws.
 
 Variables go by their index everywhere, so that no name is ever used as a key. Everything that is
-too improbable to be looked at is left out, and the page says how much that is: neither the file
-nor the memory of the browser grows with the square of the number of variables.
+too improbable to be looked at is left out, and the page says how much that is: neither the file nor
+the memory of the browser grows with the square of the number of variables.
 """
 
 from __future__ import annotations
@@ -55,9 +54,9 @@ LEGIBLE = (1900.0, 1900.0)
 
 
 def choose_threshold(connection: Floats) -> float:
-    """The probability from which on connections are shown at first: 0.5, or more if that is many.
+    """The least probability of a connection shown at first: 0.5, or more if those are many.
 
-    ``connection`` is an upper triangle. Above 0.9 it never goes, however many connections remain.
+    ``connection`` is an upper triangle. It is never above 0.9, however many connections remain.
     """
     most = max(FEW_CONNECTIONS, CONNECTIONS_PER_NODE * len(connection))
     wanted = _round_up(_next_to_largest(connection, most))
@@ -65,16 +64,16 @@ def choose_threshold(connection: Floats) -> float:
 
 
 def choose_pairs(connection: Floats, wanted: Booleans) -> tuple[Integers, float]:
-    """The pairs (pair, 2) that scenes draw, and from which probability on all are among them.
+    """The pairs (pair, 2) that scenes draw, and the least probability at which none is left out.
 
-    Those are the most probable ones, and ``wanted`` pairs [either way] whatever their probability.
+    They are the most probable ones, and ``wanted`` pairs [either way] whatever their probability.
     """
     least = max(LEAST_SHOWN, _round_up(_next_to_largest(connection, MOST_PAIRS)))
     return np.argwhere((connection >= least) | np.triu(wanted | wanted.T, 1)), least
 
 
 def _next_to_largest(values: Floats, count: int) -> float:
-    """The largest value but ``count``; 0 if there are not that many."""
+    """The largest value after the ``count`` largest; 0 if there is none."""
     flat = values.ravel()
     return float(np.partition(flat, -count - 1)[-count - 1]) if flat.size > count else 0.0
 
@@ -89,7 +88,7 @@ def draw_whole(
 ) -> tuple[dict[str, Any], bool]:
     """The scene of all variables, laid out for what is shown at first and a bit more.
 
-    And whether its labels can be read when it is as wide as the page.
+    Also returns whether its labels can be read when it is as wide as the page.
     """
     layout = compute_layout(orient_pairs(edges, 0.6 * threshold), labels)
     scene = _draw(layout, np.arange(len(labels)), list(enumerate(pairs.tolist())))
@@ -101,8 +100,8 @@ def draw_neighbourhoods(
 ) -> list[dict[str, Any]]:
     """For each variable the scene of it and its neighbours.
 
-    Neighbours are those connected with it with probability ``NEAR`` and those probably in its
-    Markov blanket, the most probable ones if they are many.
+    Neighbours are those connected with it with at least probability ``NEAR`` and those probably in
+    its Markov blanket, the most probable ones if they are many.
     """
     connection = edges + edges.T
     near = np.where((connection >= NEAR) | (blanket >= 0.5), np.maximum(connection, blanket), 0.0)
@@ -287,7 +286,7 @@ def _details(posterior: Posterior, features: Features) -> list[dict[str, Any]]:
 def _table(names: tuple[str, ...], edges: Floats, diagnostics: pd.DataFrame) -> dict[str, Any]:
     """The rows of ``diagnostics()``, the most uncertain edges first.
 
-    Columns that say the same of every edge are left out; ``status`` is then what they say.
+    Columns that say the same of every edge are left out; a status that all share is in ``status``.
     """
     frame = diagnostics.iloc[:MOST_ROWS]
     frame = frame.iloc[np.argsort((frame["probability"] - 0.5).abs().to_numpy(), kind="stable")]

@@ -159,7 +159,7 @@ def _connect(scheduler: str) -> Any:
     thread = Thread(target=connect, name="outpoint connect", daemon=True)
     thread.start()
     thread.join(2 * CONNECTING)
-    found = outcome[0] if outcome else TimeoutError("it does not speak as schedulers do")
+    found = outcome[0] if outcome else TimeoutError("it does not answer like a scheduler")
     if isinstance(found, Exception):
         raise OptionError(f"no Dask scheduler answers at {scheduler!r} ({found}).")
     return found
@@ -204,7 +204,7 @@ def _silenced() -> Iterator[None]:
 
 
 def _manners() -> Any:
-    """For workers on this machine: a terminal tells them of Ctrl-C too, but we decide on it.
+    """A plugin for workers on this machine: they ignore Ctrl-C, which this process deals with.
 
     Their messages name options as ours do.
     """

@@ -14,11 +14,11 @@
     RUN/.outpoint-staging/           results while they are being written
     RUN/.outpoint-discarded/         checkpoints on their way out
 
-These names stand nowhere else. Whoever writes to the directory holds its lock, from the first look
-at what is in it until the results are in their places; what a killed process has left is removed by
-the next one that holds the lock. The directory itself is never replaced, as it may be a link, a
-mounted volume or the place where the user is working, and nothing is ever removed from it but what
-has one of these names and looks as we leave it.
+These names are written nowhere else. Whoever writes to the directory holds its lock, from the first
+look at what is in it until the results are in their places; what a killed process has left is
+removed by the next one that holds the lock. The directory itself is never replaced, as it may be a
+link, a mounted volume or the place where the user is working, and nothing is ever removed from it
+but what has one of these names and looks as we leave it.
 """
 
 import errno
@@ -165,7 +165,7 @@ class RunDirectory:
             self._refuse_foreign()
 
     def _refuse_foreign(self) -> None:
-        """What is in the checkpoint is removed with it, and must be ours."""
+        """Refuse a checkpoint with files that are not ours, which would be removed with it."""
         if not _holds_only(self.checkpoint, IN_CHECKPOINT):
             raise CheckpointError(
                 f"{self.checkpoint} holds files, but no run of outpoint: {elsewhere()}."
@@ -187,7 +187,7 @@ class RunDirectory:
     def held(self, *, overwrite: bool = False, resume: bool = False) -> Iterator[None]:
         """Keep other processes away while a run is made, replaced or continued here.
 
-        A directory that was made for nothing is removed again.
+        A directory that was made here and stays empty is removed again.
         """
         self.check(overwrite=overwrite, resume=resume)
         made = _missing(self.path)
@@ -249,7 +249,7 @@ class RunDirectory:
 
 
 def elsewhere() -> str:
-    """What to do where a run cannot be."""
+    """What to do where a run cannot be written."""
     return f"choose another directory for the run ({named('out')})"
 
 
@@ -262,7 +262,7 @@ def nothing_to_resume(run: RunDirectory) -> str:
 
 
 def _is_left_over(path: Path) -> bool:
-    """Whether something in the directory of a run is ours, but no part of the run."""
+    """Whether something in the directory of a run is ours, but not part of the run."""
     if path.name == LOCK:
         try:
             kind = path.lstat()
@@ -275,7 +275,7 @@ def _is_left_over(path: Path) -> bool:
 
 
 def _holds_only(directory: Path, names: re.Pattern[str]) -> bool:
-    """Whether all that is in a directory has one of these names; a link to one is somebody's."""
+    """Whether all that is in a directory has one of these names; a link to one is not ours."""
     if directory.is_symlink() and directory.name != CHECKPOINT:
         return False
     try:
@@ -294,7 +294,7 @@ def _existing(directory: Path) -> Path:
 
 
 def _missing(directory: Path) -> list[Path]:
-    """The directory and those above it that do not exist, from the inside."""
+    """The directory and those above it that do not exist, innermost first."""
     missing = []
     while not directory.exists() and directory != directory.parent:
         missing.append(directory)

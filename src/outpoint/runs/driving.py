@@ -16,7 +16,7 @@ from outpoint.runs.record import ChainRecord
 from outpoint.runs.teams import Team
 
 FIRST_ROUND = 20 * SWEEP
-"""Steps of the first round, and of every other one in which many more cannot be taken."""
+"""Steps of the first round, and the fewest of later ones, unless the time is nearly up."""
 
 LEAST_DRAWS = 8
 """A run that is limited by time goes on until each chain has kept this many DAGs."""
@@ -33,7 +33,7 @@ class Budget:
     """How long to run: recorded steps of each chain, seconds in all, until converged.
 
     ``first_check`` is the number of recorded steps after which convergence is first looked at. The
-    points where that happens depend on nothing else, so an interrupted run ends like another.
+    points where that happens depend on nothing else, so an interrupted run ends like any other.
     """
 
     steps: int | None
@@ -68,7 +68,7 @@ def drive(
     checkpoint_seconds: float,
     clock: Clock,
 ) -> Ending:
-    """Advance all chains in rounds; the reason of the end is steps, time, converged or interrupted.
+    """Advance all chains in rounds until the end: by steps, time, convergence or interruption.
 
     Between rounds progress is reported, and checkpoints are saved if the last ones are old enough.
     ``clock`` began with the work of this session, before there were chains.

@@ -72,7 +72,7 @@ def open_run(
     request: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
 ) -> str:
-    """Make or find the run in a directory that is held; gives its name for the chains' files.
+    """Make or find the run in a directory that is held; return its name for the chains' files.
 
     ``facts`` is all that decides the draws; among the ``arrays`` are a digest of the score table in
     numbers and where the first chain starts. A run with other facts or scores is refused.
@@ -109,7 +109,7 @@ def saved_facts(directory: RunDirectory) -> dict[str, Any] | None:
 
 
 def saved_arrays(directory: RunDirectory) -> dict[str, NDArray[Any]]:
-    """The arrays of the run in ``directory``, none if there is no run."""
+    """The arrays of the run in ``directory``, empty if there is no run."""
     path = directory.identity
     if not path.exists():
         return {}
@@ -121,7 +121,7 @@ def saved_arrays(directory: RunDirectory) -> dict[str, NDArray[Any]]:
 
 
 def _checked(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """What a table and the first states are made of; only the table knows which codes exist."""
+    """The arrays of a run, checked, as far as that is possible without the table."""
     sizes = {"power": 1, "search": 2}
     nothing = np.zeros((0, 0))
     starts, n_nodes = arrays.get(STARTS, nothing), len(arrays.get(CANDIDATES, nothing))
@@ -147,9 +147,9 @@ def refuse_changes(run: RunDirectory, saved: Mapping[str, Any], now: Mapping[str
 
 
 def other_scores(run: RunDirectory) -> CheckpointError:
-    """The refusal of scores that have changed although all that is known of them has not."""
+    """The error about scores that have changed, although all that is known of them is the same."""
     return CheckpointError(
-        f"the run in {run} cannot be resumed: the scores of parent sets are other ones now, so "
+        f"the run in {run} cannot be resumed: the scores of parent sets are different now, so "
         "the score function or the edge prior is not the same."
     )
 
@@ -157,7 +157,7 @@ def other_scores(run: RunDirectory) -> CheckpointError:
 def _check_same(
     directory: RunDirectory, facts: Mapping[str, Any], scores: NDArray[np.float64]
 ) -> tuple[Any, Any]:
-    """Refuse another run than the saved one; returns when that was to stop, and what was asked."""
+    """Refuse any but the saved run; return when that was to stop, and what was asked for."""
     saved, arrays = read_checkpoint(directory.identity)
     stopping, request = saved.pop(STOPPING, None), saved.pop(REQUEST, None)
     refuse_changes(directory, saved, facts)

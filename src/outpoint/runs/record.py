@@ -15,7 +15,7 @@ from outpoint.mcmc.replicas import Ladder, hot_batches
 from outpoint.mcmc.trace import EDGE_ROWS, OUTSIDE_ROWS, KeptDags
 
 BEGINNING = 4
-"""Of a chain whose length nobody knew, the first part in this many is left out."""
+"""One part in this many is left out at the beginning of a chain of unplanned length."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class ChainRecord:
         return not (self.accepted.any() or self.swap_accepted.any())
 
     def in_memory(self) -> ChainRecord:
-        """The record with draws that no file is needed for."""
+        """The record with its draws in memory, so that no file is needed."""
         return replace(
             self,
             codes=np.array(self.codes),
@@ -87,7 +87,7 @@ class ChainRecord:
         )
 
     def without_beginning(self) -> ChainRecord:
-        """The record without its first quarter, which may still be on its way."""
+        """The record without its first quarter, in which it may not have settled yet."""
         batches = self.edge_batches[len(self.edge_batches) // BEGINNING :]
         outside = self.outside_batches[len(self.outside_batches) // BEGINNING :]
         return replace(

@@ -267,12 +267,12 @@ class ChainRunner:
         assert isinstance(self._draws, FileDraws)
         self._chain.restore(arrays)
         known, seconds = header["draws"], header["seconds"]
-        require(isinstance(known, dict), "its draws are no numbers")
+        require(isinstance(known, dict), "its draws are not numbers")
         numbers = [known["thin"], known["count"], known["checksum"]]
-        require(all(type(number) is int for number in numbers), "its draws are no numbers")
-        require(known["thin"] == self._chain.thin, "its draws are thinned otherwise")
+        require(all(type(number) is int for number in numbers), "its draws are not numbers")
+        require(known["thin"] == self._chain.thin, "its draws are thinned differently")
         require(0 <= known["count"] < 2 * self._settings.n_draws, "it has too many draws")
-        require(type(seconds) in (int, float) and 0 <= seconds < inf, "it has no time")
+        require(type(seconds) in (int, float) and 0 <= seconds < inf, "its time is wrong")
         self._draws.restore(known)
         check_draws(self._view, self._draws.read())
         return float(seconds)

@@ -32,7 +32,7 @@ ENDING = 10.0
 
 
 class Team(Protocol):
-    """Runs chains."""
+    """What runs the chains."""
 
     round_seconds: float
     seconds: float
@@ -157,7 +157,7 @@ class WorkerTeam:
         self.n_warmup = min(runner.n_warmup for runner, _ in runners)
 
     def shorten_warm_up(self, n_warmup: int) -> None:
-        """Let the warm-up of all chains end at this step; the tasks see to it."""
+        """Let the warm-up of all chains end at this step, which the next tasks are told."""
         self.n_warmup = n_warmup
 
     def advance_to(self, target: int) -> None:
@@ -203,7 +203,7 @@ class WorkerTeam:
 
 
 def await_workers(futures: Sequence[Future[Any]]) -> list[Any]:
-    """What the tasks return; says in a sentence that they have failed."""
+    """What the tasks return; if they have failed, an error says so in a sentence."""
     try:
         return [future.result() for future in futures]
     except (OutpointError, CancelledError):  # cancelled by an executor that has been left alone

@@ -38,7 +38,9 @@ def resolve_score(score: Score, data: Dataset, **settings: Any) -> LocalScore:
     if not isinstance(score, str):
         if isinstance(score, type) or not hasattr(score, "bind"):
             objects = ", ".join(f"{entry.class_name}()" for entry in registry.SCORES.values())
-            raise OptionError(f"a score is a name, {objects} or CustomScore(fn), not {score!r}.")
+            raise OptionError(
+                f"a score must be a name, {objects} or CustomScore(fn), not {score!r}."
+            )
         return score
     if score.lower().endswith(SUFFIX):
         return JklScore(score)
@@ -54,7 +56,7 @@ def resolve_score(score: Score, data: Dataset, **settings: Any) -> LocalScore:
 def reading_for(score: Score) -> dict[str, Any]:
     """Options of ``load_dataset`` that follow from the score: the kind of columns that it needs.
 
-    What a score of the user's own asks of the columns only the user knows: all of them stay.
+    Only users know what a score of their own asks of the columns, so with it all of them stay.
     """
     name = score.lower() if isinstance(score, str) else getattr(score, "name", "")
     if name in registry.SCORES:

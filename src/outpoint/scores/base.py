@@ -1,15 +1,14 @@
-"""Families: a child and one of its possible parent sets, and where its score is stored.
+"""Families and scores: where the score of a child and a parent set is stored, and what a score is.
 
-All parent sets of at most ``max_parents`` nodes are kept in one flat array per child: by size,
-and within a size in colexicographic order, so that the place of a set is a sum of binomial
-coefficients and no search is needed. For child ``v`` the other nodes are renumbered ``0..n-2``
-by leaving out ``v``.
+All parent sets of at most ``max_parents`` nodes are kept in one flat array per child: by size, and
+within a size in colexicographic order, so that the place of a set is a sum of binomial coefficients
+and no search is needed. For child ``v`` the other nodes are renumbered ``0..n-2`` by leaving out
+``v``.
 
-What a score is: a number for every family, that is for every child and parent set.
-
-A score object (``BGe()``, ``BDeu()``, ``CustomScore(fn)``) holds settings only. Bound to data it
-gives a :class:`FamilyScorer`, the one thing the rest of the package asks for numbers. To add a
-score write both, and name it in ``outpoint.registry.SCORES``.
+A score is a number for every family, that is, for every child and parent set. A score object
+(``BGe()``, ``BDeu()``, ``CustomScore(fn)``) holds settings only. Bound to data it gives a
+:class:`FamilyScorer`, the one thing the rest of the package asks for numbers. To add a score write
+both, and name it in ``outpoint.registry.SCORES``.
 """
 
 from abc import ABC, abstractmethod
@@ -89,7 +88,7 @@ def _differences(
 ):
     """``out[v, Pa] = F(Pa + v) - F(Pa)`` for the sets ``members[start:stop]`` of one size.
 
-    Only children that are wanted.
+    Only for children that are wanted.
     """
     size = members.shape[1]
     rest = np.empty(size, dtype=np.int16)
@@ -131,7 +130,7 @@ class GaussianPosterior(NamedTuple):
     Its matrix is R = ``scatter`` + ``shift`` ``shift``', over columns; ``owner`` has the node of
     each. ``degrees_of_freedom`` are those on no column, each column of a set adds one. ``scales``
     are the standard deviations of continuous nodes in the units of the data (1 for a constant one),
-    0 for others; ``standardized`` tells whether R is that of columns divided by them.
+    0 for others; ``standardized`` says whether R is that of columns divided by them.
     """
 
     scatter: Scores

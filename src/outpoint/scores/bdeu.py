@@ -32,7 +32,7 @@ from outpoint.scores.contingency import Table, count_states, make_numbering, mer
 MAX_LEVELS = 5000
 
 KEPT_PRIORS, KEPT_COUNTS = 251, 2048
-"""Terms of the score that are kept: the number of prior counts of a cell, and of rows."""
+"""How many terms of the score are kept: for how many prior counts of a cell, and counts of rows."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,7 +43,9 @@ class BIC:
 
     def __post_init__(self) -> None:
         if not is_positive_number(self.penalty):
-            raise OptionError(f"BIC needs a positive number penalty, not {in_brief(self.penalty)}.")
+            raise OptionError(
+                f"BIC needs a penalty that is a positive number, not {in_brief(self.penalty)}."
+            )
 
     @property
     def name(self) -> str:

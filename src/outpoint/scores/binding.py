@@ -83,7 +83,7 @@ def refuse_mixture(data: Dataset, what: str) -> None:
         "choose the score blocks or conditional-gaussian",
     ]
     raise DataError(
-        f"{what}, and the table has continuous columns ({enumerate_names(continuous)}) and "
+        f"{what}, but the table has continuous columns ({enumerate_names(continuous)}) and "
         f"categorical ones ({enumerate_names(categorical)}): "
         f"{enumerate_items(ways, ', or ')}."
     )
@@ -141,7 +141,7 @@ def note_few_rows(data: Dataset) -> tuple[str, ...]:
 
 
 MOSTLY_EMPTY = 0.5
-"""Share of missing values from which on a column gets a sentence of its own."""
+"""Share of missing values above which a column gets a sentence of its own."""
 
 
 def note_holes(data: Dataset) -> tuple[str, ...]:
@@ -161,8 +161,8 @@ def note_holes(data: Dataset) -> tuple[str, ...]:
     for name, share in zip(columns, data.missing.mean(axis=0).tolist(), strict=True):
         shares[name] = max(share, shares.get(name, 0.0))
     notes += [
-        f"{name!r} lacks {share:.0%} of its values, so that little is known of it but "
-        f"what the others say; leave it out with {option('drop', [name])}"
+        f"{name!r} lacks {share:.0%} of its values, so that little is known of it "
+        f"beyond what the others say; leave it out with {option('drop', [name])}"
         for name, share in shares.items()
         if share > MOSTLY_EMPTY
     ]
@@ -198,7 +198,7 @@ def refuse_many_levels(data: Dataset, limit: int, score: str) -> None:
 
 
 def check_sample_size(value: Any, score: str) -> None:
-    """Refuse an equivalent sample size that is no weight."""
+    """Refuse an equivalent sample size that is not a positive number."""
     if not is_positive_number(value):
         raise OptionError(
             f"{score} needs a positive equivalent sample size, not {in_brief(value)}."
@@ -217,7 +217,7 @@ Rows = NDArray[np.bool_]
 
 
 def score_observed(data: Dataset, make: Callable[[Rows], FamilyScorer]) -> FamilyScorer:
-    """Scores of nodes by the rows in which they were not set; ``make`` scores all nodes by some."""
+    """Scores of nodes by rows in which they were not set; ``make`` scores all by given rows."""
     require_complete(data)
     every = np.ones(data.n_obs, dtype=np.bool_)
     if not data.interventions:
@@ -228,7 +228,7 @@ def score_observed(data: Dataset, make: Callable[[Rows], FamilyScorer]) -> Famil
 
 
 def bind_score(score: LocalScore, data: Dataset, *, allow_degenerate: bool) -> FamilyScorer:
-    """Bind a score to data; one that does not know what interventions are is refused them."""
+    """Bind a score to data; refuses interventions for a score that cannot deal with them."""
     require_complete(data)
     scorer = score.bind(data, allow_degenerate=allow_degenerate)
     if data.interventions and not isinstance(scorer, InterventionScorer):

@@ -205,7 +205,7 @@ def _same_from(sets, one, other, n_inside, n_continuous):
 
 @kernel
 def _number_states(codes, cardinalities, chosen, configuration):
-    """Number the observed states of the chosen columns; how many there are, and could be."""
+    """Number the observed states of the chosen columns; return how many there are, and could be."""
     n_obs = configuration.size
     n_states, n_cells = 1, 1.0
     configuration[:] = 0

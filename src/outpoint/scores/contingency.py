@@ -144,7 +144,7 @@ def _count_lowest(table, node, numbering):
 
 @inlined
 def _collect_by_rows(table, node, numbering):
-    """The same where there are more cells than rows to look at."""
+    """Do what :func:`_count_lowest` does where there are more cells than rows to look at."""
     cardinality = table.cardinalities[node]
     coarse = numbering.configuration[1]
     column = table.columns[node]

@@ -21,7 +21,7 @@ from outpoint.naming import enumerate_items
 
 Edge = tuple[str, str]
 Node = str | int
-"""A variable by name, or by its position where a table without names has not met the data yet."""
+"""A variable by name, or by its position if a table without names has not met the data yet."""
 
 ARROW = "->"
 KEYS = ("edges", "others", "columns")
@@ -57,7 +57,7 @@ class EdgePrior:
         ]
 
     def bind(self, names: Sequence[str]) -> "EdgePrior":
-        """The same by the names of the data; a table must be one of just these variables."""
+        """The edge prior by the names of the data; a table must have just these variables."""
         if not self.columns:
             return self
         n, width = len(names), len(self.columns)
@@ -116,16 +116,16 @@ def in_words(items: Iterable[str]) -> str:
 
 
 def list_items(items: Any, what: str) -> list[Any]:
-    """The items of a collection; a string, or no collection at all, is a mistake."""
+    """The items of a collection; a string, or what is not a collection, is refused."""
     try:
         return list_of(items)
-    except Exception:  # whatever an object does that is no collection
+    except Exception:  # whatever an object does that is not a collection
         raise OptionError(f"{what}, not {in_brief(items)}.") from None
 
 
 def parse_edge(edge: Any, what: str) -> tuple[Any, Any]:
     """Parent and child of a pair, or of text such as 'a -> b' that can be read in one way only."""
-    forms = f"{what} edges are pairs (parent, child) or texts 'parent {ARROW} child'"
+    forms = f"{what} edges must be pairs (parent, child) or texts 'parent {ARROW} child'"
     if isinstance(edge, str):
         parts = [part.strip() for part in edge.split(ARROW)]
         if len(parts) > 2:
@@ -142,7 +142,9 @@ def parse_edge(edge: Any, what: str) -> tuple[Any, Any]:
 def _checked_number(value: Any) -> float:
     is_number = isinstance(value, Real)
     if not is_number or not 0 < value < 1:
-        raise OptionError(f"an edge prior is a probability between 0 and 1, not {in_brief(value)}.")
+        raise OptionError(
+            f"an edge prior must be a probability between 0 and 1, not {in_brief(value)}."
+        )
     return float(value)
 
 
@@ -154,12 +156,13 @@ def _from_mapping(value: Mapping[Any, Any]) -> EdgePrior | None:
     unknown = [in_brief(key) for key in value if key not in KEYS]
     if unknown:
         raise OptionError(
-            f"the edge prior has no {in_words(unknown)}: it is a number, a table, or a dictionary "
-            "with 'edges', a list of [parent, child, probability], and 'others', a number."
+            f"the edge prior has no {in_words(unknown)}: it must be a number, a table or a "
+            "dictionary with 'edges', a list of [parent, child, probability], and 'others', "
+            "a number."
         )
     others = value.get("others")
     others = None if others is None else _checked_number(others)
-    form = "edges of the edge prior are triples (parent, child, probability)"
+    form = "edges of the edge prior must be triples (parent, child, probability)"
     edges = []
     for entry in list_items(value.get("edges", ()), form):
         *edge, probability = list_items(entry, form) or [None]
@@ -167,9 +170,9 @@ def _from_mapping(value: Mapping[Any, Any]) -> EdgePrior | None:
             raise OptionError(f"{form}, not {in_brief(entry)}.")
         parent, child = parse_edge(edge[0] if len(edge) == 1 else edge, "edge prior")
         edges.append((parent, child, probability))
-    columns = tuple(list_items(value.get("columns", ()), "columns is a list of names"))
+    columns = tuple(list_items(value.get("columns", ()), "columns must be a list of names"))
     if not all(isinstance(name, str | int) for name in columns):
-        raise OptionError(f"columns is a list of names, not {in_brief(columns)}.")
+        raise OptionError(f"columns must be a list of names, not {in_brief(columns)}.")
     prior = EdgePrior(_checked_edges(edges, others), others, columns)
     return None if prior == EdgePrior() else prior
 

@@ -68,10 +68,10 @@ class NormalWishart:
         title = type(self).__name__
         if not is_positive_number(self.alpha_mu):
             shown = in_brief(self.alpha_mu)
-            raise OptionError(f"{title} needs a positive number alpha_mu, not {shown}.")
+            raise OptionError(f"{title} needs an alpha_mu that is a positive number, not {shown}.")
         if self.alpha_w is not None and not is_positive_number(self.alpha_w):
             shown = in_brief(self.alpha_w)
-            raise OptionError(f"{title} needs a positive number alpha_w, not {shown}.")
+            raise OptionError(f"{title} needs an alpha_w that is a positive number, not {shown}.")
 
     def count_columns(self, data: Dataset) -> int:
         """Gaussian columns of these data: those of continuous variables."""
@@ -95,7 +95,7 @@ class NormalWishart:
 
 
 def note_units(score: object, data: Dataset) -> tuple[str, ...]:
-    """What raw units do to the score of these data, in a sentence; nothing if they do nothing."""
+    """Sentences on what raw units do to the score of these data; empty if they do nothing."""
     if not isinstance(score, NormalWishart) or score.standardize:
         return ()
     title = type(score).__name__

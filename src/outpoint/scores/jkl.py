@@ -107,7 +107,7 @@ class _JklReader:
 
 
 def _digest(path: str) -> str:
-    """The beginning of the SHA-256 of a file; nothing if it cannot be read."""
+    """The beginning of the SHA-256 of a file; empty if it cannot be read."""
     try:
         with opened(Path(path), DataError, MOST_BYTES, is_stored=True) as file:
             return file_digest(file, "sha256").hexdigest()[:DIGITS]  # type: ignore[arg-type]
@@ -162,7 +162,7 @@ class JklScore:
 
 
 class JklScorer(FamilyScorer):
-    """Scores that were read; -inf for families that were not."""
+    """Scores that were read from a file; -inf for families that are not in it."""
 
     def __init__(self, scores: list[dict[tuple[int, ...], float]]) -> None:
         self.n_nodes = len(scores)

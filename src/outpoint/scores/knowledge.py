@@ -4,10 +4,9 @@ Everything here is by name and needs no data. Contradictions are found when the 
 file with one is refused wherever it is read; names are compared with those of the data when
 :meth:`Knowledge.bind` is called.
 
-Columns that are given: causes only, about whose own distribution nothing is asked.
-
-Of a table of slices these are the earlier values and the static columns. They have no parents, and
-their score is 0, so that scores are those of the slices given what came before.
+Columns can be given: they are causes only, and nothing is asked about their own distribution. In a
+table of slices these are the earlier values and the static columns. They have no parents, and their
+score is 0, so that scores are those of the slices given what came before.
 """
 
 from collections import Counter
@@ -82,7 +81,9 @@ class Knowledge:
             "required": _checked_edges(required, "required"),
             "forbidden": _checked_edges(forbidden, "forbidden"),
             "tiers": _checked_tiers(() if tiers is None else tiers),
-            "roots": _checked_names(list_items(roots, "roots is a list of column names"), "roots"),
+            "roots": _checked_names(
+                list_items(roots, "roots must be a list of column names"), "roots"
+            ),
             "edge_prior": make_edge_prior(edge_prior),
         }
         for name, value in values.items():
@@ -129,7 +130,7 @@ class Knowledge:
         write_items(self.as_dict(), Path(path))
 
     def bind(self, names: Sequence[str]) -> "Knowledge":
-        """The same for data with these columns; names of other columns are refused."""
+        """The knowledge for data with these columns; names of other columns are refused."""
         prior = None if self.edge_prior is None else self.edge_prior.bind(names)
         listed = {
             "a required edge": [name for edge in self.required for name in edge],
@@ -231,7 +232,8 @@ def resolve_knowledge(knowledge: Knowledge | str | Path | None, **own: Any) -> K
         knowledge = Knowledge()
     elif not isinstance(knowledge, Knowledge):
         raise OptionError(
-            f"knowledge is an outpoint.Knowledge or the path of a file, not {in_brief(knowledge)}."
+            "knowledge must be an outpoint.Knowledge or the path of a file, not "
+            f"{in_brief(knowledge)}."
         )
     return knowledge | Knowledge(**own)
 
@@ -247,7 +249,7 @@ def _checked_names(names: Iterable[Any], what: str) -> tuple[str, ...]:
 
 def _checked_edges(edges: Any, what: str) -> tuple[Edge, ...]:
     """Distinct edges in order, none from a node to itself."""
-    listed = list_items(edges, f"{what} edges are pairs (parent, child) in a list")
+    listed = list_items(edges, f"{what} edges must be pairs (parent, child) in a list")
     pairs = [parse_edge(edge, what) for edge in listed]
     _checked_names([name for pair in pairs for name in pair], f"{what} edge")
     loops = [f"{parent!r} {ARROW} {child!r}" for parent, child in pairs if parent == child]
@@ -259,14 +261,14 @@ def _checked_edges(edges: Any, what: str) -> tuple[Edge, ...]:
 
 
 def _checked_tiers(tiers: Any) -> tuple[tuple[str, ...], ...]:
-    """The groups that have members; no variable stands in two."""
-    form = "tiers is a list of lists of column names, causes first"
+    """The groups that have members; a variable in two of them is refused."""
+    form = "tiers must be a list of lists of column names, causes first"
     groups = [_checked_names(list_items(t, form), "tiers") for t in list_items(tiers, form)]
     counts = Counter(name for group in groups for name in group)
     repeated = [repr(name) for name, count in counts.items() if count > 1]
     if repeated:
-        stand = "stands" if len(repeated) == 1 else "stand"
-        raise OptionError(f"{in_words(repeated)} {stand} in two tiers.")
+        verb = "is" if len(repeated) == 1 else "are"
+        raise OptionError(f"{in_words(repeated)} {verb} in two tiers.")
     return tuple(group for group in groups if group)
 
 
@@ -278,7 +280,7 @@ def _backward_edges(tiers: Sequence[Sequence[str]]) -> Iterator[Edge]:
 
 
 def _refuse_opposite_tiers(first: Sequence[Sequence[str]], second: Sequence[Sequence[str]]) -> None:
-    """Two lists of tiers may both be right, unless they order two variables in opposite ways."""
+    """Refuse two lists of tiers that order two variables in opposite ways."""
     backward = set(_backward_edges(first))
     opposite = [(v, u) for u, v in _backward_edges(second) if (v, u) in backward]
     if opposite:
@@ -294,14 +296,14 @@ def _edges_in_words(edges: Sequence[Edge], why: str) -> str:
 
 
 def score_given(data: Dataset, scorer: FamilyScorer) -> FamilyScorer:
-    """The scorer of a table of slices; that of any other as it is."""
+    """The scorer for a table of slices; for any other table, ``scorer`` as it is."""
     if data.slices is None:
         return scorer
     return GivenScorer(scorer, np.isin(data.names, data.slices.given(data.names)))
 
 
 def know_given(data: Dataset) -> Knowledge:
-    """What is known of a table of slices: earlier values are roots; nothing of any other."""
+    """What is known of a table of slices: earlier values are roots; of any other, nothing."""
     if data.slices is None:
         return Knowledge()
     variables = data.slices.variables(data.names)
@@ -314,7 +316,7 @@ def _pairs(names: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 class GivenScorer(FamilyScorer):
-    """The scores of another, but for ``given`` nodes, which cannot have parents and score 0."""
+    """The scores of another, except for ``given`` nodes, which cannot have parents and score 0."""
 
     def __init__(self, scorer: FamilyScorer, given: Booleans) -> None:
         self.n_nodes = scorer.n_nodes

@@ -114,7 +114,7 @@ def _from_rows(path: Path, text: str) -> dict[str, Any]:
 def _complaint(kind: str, parent: str, child: str, value: str, has_comma: bool) -> str | None:
     """What is wrong with a row, if anything."""
     if kind not in KINDS:
-        return f"has the kind {kind!r}, and not one of {', '.join(KINDS)}"
+        return f"has the kind {kind!r}, which is not one of {', '.join(KINDS)}"
     takes_value = kind in ("tier", "edge_prior")
     if value and not takes_value:
         return f"has the value {value!r}, but {kind} takes none"

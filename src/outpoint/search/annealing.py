@@ -113,7 +113,7 @@ def is_better(new, old):
 
 @inlined
 def has_changed(before, after):
-    """Whether a score is another one, not counting rounding."""
+    """Whether two scores differ by more than rounding."""
     return is_better(after, before) or is_better(before, after)
 
 

@@ -63,7 +63,7 @@ def climb_hills(
 
 
 def _add_random_edges(lookup: FamilyLookup, dag: Booleans, rng: np.random.Generator) -> None:
-    """Along a random order, up to two more parents for each node, where that is admissible."""
+    """Add up to two more parents for each node, along a random order, where that is admissible."""
     order = random_order(dag, rng)
     for place, child in enumerate(order):
         n_more = min(place, int(rng.integers(3)))

@@ -272,7 +272,7 @@ def _pass_by(winners, state, u, node, slot, is_lost):
 
 @inlined
 def draw_place(state, n_stretches, best, power, rng):
-    """A stretch and a place of it: places have probabilities proportional to exp(power * score).
+    """Draw a stretch and a place in it, with probabilities proportional to exp(power * score).
 
     ``best`` is the best stretch.
     """
@@ -298,7 +298,7 @@ def draw_place(state, n_stretches, best, power, rng):
 
 @inlined
 def remember_order(state, node, stretch):
-    """Keep the order with ``node`` at the begin of this stretch if it is the best so far."""
+    """Keep the order with ``node`` at the beginning of this stretch if it is the best so far."""
     if is_better(state.log_weight[stretch], state.best_score[0]):
         state.best_score[0] = state.log_weight[stretch]
         n = state.order.size

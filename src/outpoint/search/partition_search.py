@@ -99,7 +99,7 @@ def anneal_partitions(view, state, power, steps_per_power, rng):
 
 @kernel
 def climb_partitions(view, state):
-    """From the best partition met, put each node to its best place until nothing improves."""
+    """From the best partition met, move each node to its best place until nothing improves."""
     view, state = borrowed(view), borrowed(state)
     n = state.layer.size
     for node in range(n):
@@ -138,7 +138,7 @@ def take_out(state, node):
             state.start[state.rest[u] + 2] += 1
     for level in range(2, n_layers + 1):
         state.start[level] += state.start[level - 1]
-    for u in range(n):  # counting sort: start[l + 1] runs from the begin to the end of layer l
+    for u in range(n):  # counting sort: start[l + 1] runs from the beginning to the end of layer l
         if u != node:
             state.order[state.start[state.rest[u] + 1]] = u
             state.start[state.rest[u] + 1] += 1
@@ -150,7 +150,7 @@ def best_meeting(view, state, child, level, allowed, moved, is_moved_allowed):
     """Best set of ``child`` within the layers before ``level`` that meets the last of them.
 
     ``allowed`` is the mask of its candidates there. The node ``moved`` is out of the layers; it may
-    be used too if ``is_moved_allowed``, but is no member of the last layer.
+    be used too if ``is_moved_allowed``, but is not a member of the last layer.
     """
     best = best_inside(view, child, 0) if level == 0 else -np.inf
     if level > 0:
@@ -259,7 +259,7 @@ def _add_up(state, n_layers):
 
 @inlined
 def write_placement(state, node, chosen, layer):
-    """The layers with ``node`` put back."""
+    """Write the layers with ``node`` put back to ``layer``."""
     target = chosen // 2
     is_new = chosen % 2 == 0
     for u in range(layer.size):

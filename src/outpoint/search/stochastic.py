@@ -2,13 +2,12 @@
 
 Every run has a random stream of its own, so the results do not depend on the number of threads.
 
-A bound on the probability that a better DAG was missed.
-
-The argument is that of the paper's appendix B. A search that was run Z times met its best DAG in z
-of them, so it does so with probability about z / Z. A better DAG would attract it more, but the one
-found may belong to W orders and a better one to a single order: its probability per run is at least
-about z / (W Z), and that of missing it in all runs at most about (1 - z / (W Z))^Z. In partition
-space each DAG counts once, W = 1.
+There is also a bound on the probability that a better DAG was missed. The argument is that of the
+paper's appendix B. A search that was run Z times met its best DAG in z of them, so it does so with
+probability about z / Z. A better DAG would attract it more, but the one found may belong to W
+orders and a better one to a single order: its probability per run is at least about z / (W Z), and
+that of missing it in all runs at most about (1 - z / (W Z))^Z. In partition space each DAG counts
+once, W = 1.
 """
 
 from collections.abc import Callable
@@ -102,7 +101,7 @@ def _start_in_orders(table: ScoreTable, winners: Winners, order: NDArray[np.int6
 
 
 def _start_in_partitions(table: ScoreTable, winners: Winners, order: NDArray[np.int64]) -> Any:
-    """At the layers of the order's best DAG, which is admissible if any DAG of the order is."""
+    """A state at the layers of the order's best DAG, which is admissible if any of its DAGs is."""
     state = make_partition_search(len(order))
     adjacency, _ = best_dag(table, winners, order)
     for child in order:

@@ -1,15 +1,12 @@
-"""What searches read of a score table.
+"""What searches read of a score table: the parent sets that can be in a best DAG.
 
-The parent sets that can be in a best DAG: those that score better than all their subsets.
+These are the sets that score better than all their subsets. A set that scores no better than one of
+its own subsets is never needed: wherever it is allowed the subset is, too. What is left shows which
+nodes can matter to which others. Of the thousands of sets that leave a node's candidates a few
+dozen are usually left, so a search scans short lists for these, best first, next to one read of the
+table of maxima over the candidates.
 
-A set that scores no better than one of its own subsets is never needed: wherever it is allowed the
-subset is, too. What is left tells which nodes can matter to which others. Of the thousands of sets
-that leave a node's candidates a few dozen are usually left, so a search scans short lists for
-these, best first, next to one read of the table of maxima over the candidates.
-
-What a search over partitions reads of a score table: maxima in place of sums.
-
-From an order to its best DAG.
+A search over partitions reads maxima in place of sums; and an order leads to its best DAG.
 """
 
 from typing import NamedTuple
@@ -263,9 +260,9 @@ def slot_bit(slot):
 class SearchView(NamedTuple):
     """Read-only arrays; winning sets outside the candidates stand as in ``Winners``, best first.
 
-    ``bit[u, v]`` is u's bit in the masks of v, 0 if u is no candidate of v; ``position[v, u]`` is
-    its number, or -1. ``containing`` has, from ``containing_start[v]`` on, [i, W]: the best score
-    of a set with v's i-th candidate and otherwise within W (renumbered by ``skip_bit``).
+    ``bit[u, v]`` is u's bit in the masks of v, 0 if u is not a candidate of v; ``position[v, u]``
+    is its number, or -1. ``containing`` has, from ``containing_start[v]`` on, [i, W]: the best
+    score of a set with v's i-th candidate and otherwise within W (renumbered by ``skip_bit``).
     """
 
     bit: NDArray[np.int32]

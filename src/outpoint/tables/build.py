@@ -1,6 +1,6 @@
-"""The prior alone, as a table: what its weights add up to makes evidences comparable.
+"""From a score and a prior to the table of all families.
 
-From a score and a prior to the table of all families.
+The prior alone gives a table, too: what its weights add up to makes evidences comparable.
 """
 
 from concurrent.futures import Executor
@@ -58,7 +58,7 @@ ALL_CANDIDATES = 20
 """The largest number of nodes with which every node is a candidate parent of every other."""
 
 USUAL_CANDIDATES = 10
-"""Candidate parents per node beyond that, of nodes that need no more."""
+"""Candidate parents per node beyond that, for nodes that need no more."""
 
 MOST_NEEDED = 20
 """Candidates of a node that needs many, if there is room."""
@@ -81,7 +81,7 @@ MAX_TABLE_BYTES = 2**31
 def default_max_parents(
     n_nodes: int, affordable: int = FamilyScorer.affordable, n_candidates: int = USUAL_CANDIDATES
 ) -> int:
-    """No limit up to 20 nodes; beyond, what can be scored within seconds, and at least 3.
+    """The default limit: none up to 20 nodes; beyond, what can be scored in seconds, at least 3.
 
     Larger sets with one member outside the candidates are at most ``affordable``.
     """
@@ -99,7 +99,7 @@ def default_max_parents(
 
 
 def scored_parents(n_nodes: int, max_parents: int, *, is_complete: bool = False) -> int:
-    """Up to which size all sets are scored, whether they leave the candidates or not."""
+    """The size up to which all sets are scored, whether they leave the candidates or not."""
     if is_complete:
         return max_parents
     size = min(1, max_parents)
@@ -121,7 +121,7 @@ def check_max_parents(
         known = n_candidates if is_whole(n_candidates) else USUAL_CANDIDATES
         return default_max_parents(n_nodes, affordable, known)
     if not is_whole(max_parents):
-        raise OptionError(f"{named('max_parents')} is a whole number, not {max_parents!r}.")
+        raise OptionError(f"{named('max_parents')} must be a whole number, not {max_parents!r}.")
     if not 1 <= max_parents <= n_nodes - 1:
         raise OptionError(
             f"{named('max_parents')} must be from 1 to {n_nodes - 1} for {n_nodes} variables, "
@@ -143,7 +143,7 @@ def table_bytes(n_nodes: int, n_candidates: int, max_parents: int) -> int:
 
 
 def default_candidates(n_nodes: int, max_parents: int) -> int:
-    """All other nodes where tables over them fit, otherwise the most promising ones."""
+    """How many candidates each node has: all others where tables over them fit, otherwise fewer."""
     n_candidates = n_nodes - 1 if n_nodes <= ALL_CANDIDATES else USUAL_CANDIDATES
     while n_candidates > 1 and table_bytes(n_nodes, n_candidates, max_parents) > MAX_TABLE_BYTES:
         n_candidates -= 1
@@ -246,7 +246,7 @@ def score_families(
 
 
 def check_n_candidates(n_candidates: int, prior: StructurePrior) -> None:
-    """Refuse numbers of candidates that cannot be."""
+    """Refuse impossible numbers of candidates."""
     if n_candidates < 0:
         raise OptionError(f"{named('n_candidates')} must not be negative, but is {n_candidates}.")
     if n_candidates > MAX_CANDIDATES:

@@ -81,7 +81,7 @@ class Rows:
         return self.values[self.start[1:] - 1]
 
     def copy(self) -> "Rows":
-        """Other rows with the same entries."""
+        """A copy of the rows."""
         return Rows(self.values.copy(), self.start)
 
 
@@ -93,7 +93,7 @@ class MaskLists(NamedTuple):
 
 
 def rank_dense(dense: Rows) -> MaskLists:
-    """The masks of every node with a finite score."""
+    """The masks of every node that have a finite score, best first."""
     masks = []
     for scores in dense:
         finite = np.flatnonzero(scores > -np.inf)
@@ -143,7 +143,7 @@ def starts(parts):
 
 
 def starts_from(counts):
-    """The same from the lengths of the parts."""
+    """Where each part begins, and the last one ends, from the lengths of the parts."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 

@@ -1,8 +1,6 @@
-"""Bit masks of sets, and sums of log weights over them.
+"""Sets of nodes as bit masks, and sums of log weights over them.
 
-Sets of nodes as bit masks.
-
-Sums of log weights, and their subset transforms, without leaving log space.
+Sums and their subset transforms never leave log space.
 
 The scores of one node spread over thousands of log units, so linear doubles underflow; each
 addition here keeps full relative precision whatever the spread. Formulas:

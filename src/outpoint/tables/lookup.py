@@ -1,7 +1,7 @@
 """The score of any one family, compiled: for searches that change single edges.
 
-Subsets of the candidates are found by their mask; the other sets by their rank among all sets of
-at most so many nodes (see ``scores.base``), in a sorted list.
+Subsets of the candidates are found by their mask; the other sets by their rank among all sets up to
+their size (see ``scores.base``), in a sorted list.
 """
 
 from typing import NamedTuple

@@ -30,17 +30,17 @@ from outpoint.tables.pruning import padded
 from outpoint.tables.table import ScoreTable
 
 MOST_LOOKS, ALL_LOOKS = 48, 9600
-"""Draws of one node, of those with an outside set, whose surroundings are looked at; and of all
-nodes together, of which every node has some."""
+"""Most draws with an outside set whose surroundings are looked at: of one node, and of all nodes
+together; every node has some."""
 
 FAINT = -14.0
-"""Log weight, relative to the set in the draw, from which on a set is counted."""
+"""Least log weight, relative to the set in the draw, at which a set is counted."""
 
 ALL_OF_IT = 100.0
-"""Log of a ratio from which on a set has all of the posterior, whatever the ratio is."""
+"""Log of a ratio above which a set has all of the posterior, whatever the ratio is."""
 
 MOST_AROUND = 256
-"""Sets around one draw that are counted, the best ones."""
+"""Most sets around one draw that are counted; these are the best ones."""
 
 Keys = NDArray[np.uint64]
 
@@ -56,11 +56,11 @@ class Missing(NamedTuple):
 
     @classmethod
     def none(cls, n_nodes: int) -> "Missing":
-        """Of a table that has all sets."""
+        """What a table lacks that has all sets: nothing."""
         return cls(np.zeros(n_nodes), np.zeros((n_nodes, n_nodes)))
 
     def changes(self, edges: Floats) -> Floats:
-        """By how much the edge into each node that would change most would change with them.
+        """How much the edge into each node that these sets would change most would change.
 
         ``edges`` are the probabilities [parent, child] without them.
         """
@@ -139,10 +139,10 @@ class _Surroundings:
         self._listed, self._log_scores = unsorted[ranked], table.outside.score[listed][ranked]
 
     def weigh(self, codes: Codes, below: Booleans) -> Floats:
-        """What the sets around these draws add to the estimate; last what they add together.
+        """What the sets around these draws add to the estimate.
 
-        Before that, for every node, what those with it as a member add. ``codes`` are the sets of
-        the draws, from outside, and ``below`` what would make a cycle.
+        For every node it is what those with it as a member add, and last what all add together.
+        ``codes`` are the sets of the draws, from outside, and ``below`` what would make a cycle.
         """
         added = np.zeros(below.shape[1] + 1)
         for code in np.unique(codes):
@@ -213,7 +213,7 @@ class _Surroundings:
 
 
 def _with_each(own: Members, gained: NDArray[np.intp]) -> Members:
-    """``own`` with one of the ``gained`` nodes each."""
+    """Sets of ``own`` with one of the ``gained`` nodes each."""
     rows = np.empty((len(gained), len(own) + 1), dtype=np.int16)
     rows[:, :-1] = own
     rows[:, -1] = gained

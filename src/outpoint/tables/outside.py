@@ -6,7 +6,7 @@ left out, see :mod:`outpoint.tables.pruning`.
 
 Formulas: docs/math.md#inside-and-outside-sets.
 
-What outside sets lose in tempered replicas, so that their number does not win over their scores.
+In tempered replicas outside sets lose weight, so that their number does not win over their scores.
 
 To the power b a node's inside sets weigh (sum of exp s)^b, all together. An outside set is held by
 itself and would weigh exp(b s): over a long list that adds up to much more than the sum to the
@@ -50,7 +50,7 @@ class OutsideSets(NamedTuple):
 
 
 def no_outside(n_nodes: int) -> OutsideSets:
-    """Nothing outside."""
+    """Empty lists of outside sets."""
     none = np.zeros(0)
     start = np.zeros(n_nodes + 1, dtype=np.int64)
     members, inside = np.zeros((0, 1), dtype=np.int16), np.zeros(0, dtype=np.int32)

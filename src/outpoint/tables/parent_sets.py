@@ -1,6 +1,6 @@
 """Parent sets by their codes: a mask over candidates, or ``~place`` in a list of outside sets.
 
-Whether graphs that are given by the codes of their parent sets are acyclic, compiled.
+Here it is also tested whether graphs that are given by such codes are acyclic.
 
 Posterior files and checkpoints hold graphs like that, thousands at a time. Graphs in other forms
 are sorted where they are used: values (`graphs.layers`), one matrix in a kernel (`graphs.blocks`),
@@ -35,7 +35,7 @@ class ParentSets(NamedTuple):
 
     @property
     def are_narrow(self) -> bool:
-        """Whether some node is no candidate of another."""
+        """Whether some node is not a candidate of another."""
         return bool(count_candidates(self.candidates).min() < len(self.candidates) - 1)
 
     def members_of(self, child: int, code: int) -> tuple[int, ...]:
@@ -80,14 +80,14 @@ class ParentSets(NamedTuple):
 
 
 def check_lists(candidates: NDArray[np.int32], least: int = 1) -> None:
-    """For each node some others, ``least`` or more, in ascending order; short rows end with -1."""
+    """Check that each node has at least ``least`` others, ascending; short rows end with -1."""
     n, width = candidates.shape
     require(1 <= width <= min(n - 1, MOST_CANDIDATES), "a node has too many candidates")
     numbers = count_candidates(candidates)
     require(numbers.min() >= least, "a node has no candidates")
     there = np.arange(width) < numbers[:, None]
     require(((candidates >= 0) == there).all(), "candidates have gaps")
-    require((candidates[~there] == -1).all() and candidates.max() < n, "a candidate is no node")
+    require((candidates[~there] == -1).all() and candidates.max() < n, "a candidate is not a node")
     is_next = (np.diff(candidates, axis=1) > 0) | ~there[:, 1:]
     require(is_next.all(), "candidates are not distinct and in order")
     require((candidates != np.arange(n)[:, None]).all(), "a node is its own candidate")

@@ -1,4 +1,4 @@
-"""Leaving out parent sets that cannot matter, with a bound on what is lost.
+"""Which parent sets are left out, with a bound on what is lost, and which parents are candidates.
 
 If T is a proper subset of S, a DAG in which v has the parents S stays a DAG with T in their place,
 so P(Pa_v = S) <= r P(Pa_v = T) with r = exp(s(v, S) - s(v, T)). Leaving out sets whose best subset
@@ -8,16 +8,15 @@ T gives a small r loses at most
 
 of the posterior. Formulas: docs/math.md#pruning-with-a-certificate.
 
-Choosing each node's candidate parents, the ones whose subsets get a dense table.
-
-Sets that leave the candidates stay in the posterior as outside sets, so the choice decides how fast
-chains mix, not what they sample; only of the largest sets, which are not all scored, it decides
-which ones there are (see :mod:`outpoint.tables.outside`). First come parents that are needed: u is
-needed for v in S if s(v, S) exceeds the score of every proper subset of S, and ranked by the best
-such S. (Ranking by the sum of exp s(v, S) over all sets with u fails: the best set brings in every
-irrelevant companion.) The others follow by what they add: the largest gain, s(v, S + u) - s(v, S),
-over sets S of at most two nodes that were chosen before. Choices are mutual where there is room: an
-edge whose direction is open needs both.
+The candidate parents of a node are those whose subsets get a dense table. Sets that leave the
+candidates stay in the posterior as outside sets, so the choice decides how fast chains mix, not
+what they sample; only of the largest sets, which are not all scored, it decides which ones there
+are (see :mod:`outpoint.tables.outside`). First come parents that are needed: u is needed for v in S
+if s(v, S) exceeds the score of every proper subset of S, and ranked by the best such S. (Ranking by
+the sum of exp s(v, S) over all sets with u fails: the best set brings in every irrelevant
+companion.) The others follow by what they add: the largest gain, s(v, S + u) - s(v, S), over sets S
+of at most two nodes that were chosen before. Choices are mutual where there is room: an edge whose
+direction is open needs both.
 """
 
 from typing import NamedTuple
@@ -39,7 +38,7 @@ THRESHOLDS = tuple(10.0**-k for k in range(4, 13))
 """Values of r up to which sets may be left out; the largest with a small enough loss is taken."""
 
 MOST_LOST = 1e-3
-"""What may be lost of the posterior, all nodes together."""
+"""The most that may be lost of the posterior, all nodes together."""
 
 
 class Pruned(NamedTuple):

@@ -1,6 +1,6 @@
 """ScoreTable: all that an engine ever sees of the data.
 
-Which set is the best one, where a table of maxima says how good it is.
+It also finds the best set where a table of maxima says how good that is.
 """
 
 from collections.abc import Iterable
@@ -87,7 +87,7 @@ class ScoreTable:
         return codes
 
     def fitted(self, adjacency: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """A DAG whose sets that are not in the table have lost their members outside."""
+        """The DAG, in which sets that are not in the table have lost their members outside."""
         out = adjacency.copy()
         for child in range(self.n_nodes):
             parents = np.flatnonzero(adjacency[:, child])

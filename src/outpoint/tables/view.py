@@ -84,7 +84,7 @@ def inside_sum(view, node, mask):
 
 @inlined
 def sum_containing(view, node, position, allowed):
-    """The log sum over those that contain the candidate at ``position``, and otherwise too."""
+    """The log sum over sets with the candidate at ``position``, the others within ``allowed``."""
     row = view.omega_start[node] + (np.int64(position) << (view.n_candidates[node] - 1))
     return view.omega[row + skip_bit(allowed, position)]
 
@@ -109,7 +109,7 @@ def candidate_positions(candidates: NDArray[np.int32]) -> NDArray[np.int16]:
 
 
 def candidate_bits(candidates: NDArray[np.int32]) -> NDArray[np.int32]:
-    """``[v, u]``: the bit of u in masks over the candidates of v, 0 if it is none of them."""
+    """``[v, u]``: the bit of u in masks over the candidates of v, 0 if it is not one of them."""
     position = candidate_positions(candidates)
     return np.where(position >= 0, 1 << np.maximum(position, 0).astype(np.int32), 0)
 

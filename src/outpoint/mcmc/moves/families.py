@@ -44,13 +44,13 @@ from outpoint.mcmc.trace import remember_best
 from outpoint.tables.view import TableView, inside_sum
 
 MOST_NODES = 4
-"""Nodes whose parents are drawn together, at most."""
+"""Most nodes whose parents are drawn together."""
 
 HOT_FAMILIES = 3
 """Joint redraws in a block of a replica other than 0."""
 
 ONE_SHARE = 0.5
-"""Redraws of one node's parents among all, where there are outside sets."""
+"""Share of redraws that are of one node's parents, where there are outside sets."""
 
 LEAST_WEIGHT = 0.02
 """Weight of a candidate that hardly matters, relative to one that is needed."""
@@ -316,7 +316,7 @@ def make_redraws(view: TableView) -> Redraws:
 
 @inlined
 def redraw_together(view, state, scratch, block, power, is_cold, trace, rng):
-    """Draw a DAG, redraw parents of a few nodes of it together, ``block`` times; return.
+    """Draw a DAG, redraw parents of a few nodes together ``block`` times, and go on from it.
 
     Joint redraws know inside sets only, so where there are others some redraws are of one node,
     from all sets. Returns how many were made, and how many of them changed anything.

@@ -17,7 +17,7 @@ from outpoint.mcmc.sums import draw_any
 
 @inlined
 def resample_parents(view, dag, listed, node, rng):
-    """Replace the parents of ``node``, and return whether they are others than before.
+    """Replace the parents of ``node``, and return whether they differ from those before.
 
     The edges of ``dag`` must have been ``listed``; they still are afterwards.
     """

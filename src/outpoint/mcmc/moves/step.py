@@ -25,5 +25,5 @@ class Step(NamedTuple):
 
 @inlined
 def once(is_done):
-    """What a step returns that has tried once."""
+    """What a step that has tried once returns."""
     return np.int64(1), np.int64(is_done)

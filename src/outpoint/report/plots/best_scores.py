@@ -44,7 +44,7 @@ def best_scores(
     if not groups or any(len(scores) == 0 for scores in groups.values()):
         raise OptionError("best_scores needs at least one run in each group.")
     if bandwidth is not None and not bandwidth > 0:
-        raise OptionError(f"bandwidth is a positive number of log units, not {bandwidth!r}.")
+        raise OptionError(f"bandwidth must be a positive number of log units, not {bandwidth!r}.")
     top = max(scores.max() for scores in groups.values()) if reference is None else reference
     ax = axes_for(ax)
     for number, (name, scores) in enumerate(groups.items()):

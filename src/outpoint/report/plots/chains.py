@@ -123,7 +123,7 @@ def _chosen(chain: int | None, n_chains: int) -> range:
     if chain is None:
         return range(n_chains)
     if not 0 <= chain < n_chains:
-        raise OptionError(f"chain is a number from 0 to {n_chains - 1}, not {chain!r}.")
+        raise OptionError(f"chain must be a number from 0 to {n_chains - 1}, not {chain!r}.")
     return range(chain, chain + 1)
 
 

@@ -27,7 +27,7 @@ INCHES = 1 / 92
 """Inches per unit of the layout."""
 LARGEST = 16.0
 CERTAIN = 0.75
-"""From this share of its connection on, 3 to 1, a direction is drawn as the one."""
+"""Least share of its connection, 3 to 1, at which a direction is drawn as the only one."""
 HEAD = 9.0
 
 
@@ -46,7 +46,7 @@ def graph(
     lines have arrows only where the direction is compelled in most equivalence classes drawn.
     """
     if not 0.0 <= threshold <= 1.0:
-        raise OptionError(f"threshold is a probability from 0 to 1, not {threshold!r}.")
+        raise OptionError(f"threshold must be a probability from 0 to 1, not {threshold!r}.")
     edges = posterior.edge_probabilities.to_numpy()
     labels = node_labels(posterior.names)
     layout = compute_layout(orient_pairs(edges), labels)

@@ -33,7 +33,7 @@ def heatmap(
     lower right, where cycles allow it; ``order="data"`` keeps the columns of the data.
     """
     if of not in ("edges", "ancestors") or order not in ("causes", "data"):
-        raise OptionError("of is 'edges' or 'ancestors', and order is 'causes' or 'data'.")
+        raise OptionError("of must be 'edges' or 'ancestors', and order 'causes' or 'data'.")
     frame = posterior.edge_probabilities if of == "edges" else posterior.ancestor_probabilities
     values = frame.to_numpy()
     n = len(values)

@@ -18,13 +18,13 @@ LEAST = 0.1
 """Edges that are less probable are not drawn, unless asked for."""
 
 WIDTH = 3.0
-"""From one time to the next, in units of the distance of two variables."""
+"""Distance from one time to the next, in units of the distance between two variables."""
 
 
 def slices(posterior: Posterior, *, at_least: float = LEAST, ax: Axes | None = None) -> Axes:
     """The times of a series side by side, the present on the right, static columns below.
 
-    Edges from the past are blue, those within a time orange; the more probable the darker.
+    Edges from the past are blue, those within a time orange; the more probable, the darker.
     """
     edges = posterior.lagged_probabilities
     variables = list(edges.columns)
@@ -60,7 +60,7 @@ def slices(posterior: Posterior, *, at_least: float = LEAST, ax: Axes | None = N
 def rolled_up(posterior: Posterior, *, at_least: float = LEAST, ax: Axes | None = None) -> Axes:
     """The network of a series with one node per variable: an edge stands for any lag.
 
-    Variables that depend on their own past have a ring, the more probably the darker.
+    Variables that depend on their own past have a ring: the more probable, the darker.
     """
     frame = posterior.rolled_up_probabilities
     variables, values = list(frame.columns), frame.to_numpy()

@@ -61,7 +61,7 @@ def shown(name: str) -> str:
 
 
 def as_text(labels: Iterable[Text]) -> None:
-    """Show labels as they are: a name such as ``$x$`` is no formula."""
+    """Show labels as they are: a name such as ``$x$`` is not a formula."""
     for label in labels:
         label.set_parse_math(False)
 
