@@ -335,9 +335,8 @@ def redraw_together(view, state, scratch, block, power, is_cold, trace, rng):
         return 0, 0
     dag, listed = scratch.block.dag, scratch.block.listed
     begin_block(view, state, scratch.block, rng)
-    n_tries = block
-    if not is_cold:
-        n_tries = min(block, max(1, int(HOT_FAMILIES / (1.0 - power) ** 2)))
+    gap = (1.0 - power) ** 2
+    n_tries = block if block * gap <= HOT_FAMILIES else max(1, int(HOT_FAMILIES / gap))
     n_changed = 0
     for _ in range(n_tries):
         if view.outside.score.size > 0 and rng.random() < ONE_SHARE:

@@ -163,7 +163,8 @@ def reverse_edges(view, state, scratch, block, full_share, power, is_cold, trace
         return 0, 0
     dag, listed = scratch.block.dag, scratch.block.listed
     begin_block(view, state, scratch.block, rng)
-    n_tries = block if is_cold else min(block, int(HOT_BLOCK / (1.0 - power)))
+    gap = 1.0 - power
+    n_tries = block if block * gap <= HOT_BLOCK else int(HOT_BLOCK / gap)
     n_accepted = 0
     for _ in range(n_tries):
         table = view if rng.random() < full_share else scratch.inside
