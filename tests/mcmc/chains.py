@@ -75,7 +75,8 @@ class Recipe:
                 out += share * placement_matrix(target, power)
             elif move == "rev" and power >= LEAST_BLOCK_POWER:
                 on_dags = reversal_matrix(target, list_reversals(target))
-                block = self.block if power == 1.0 else min(self.block, HOT_BLOCK)
+                hot = self.block if power == 1.0 else int(HOT_BLOCK / (1.0 - power))
+                block = min(self.block, hot)
                 inside = through_dags(target, np.linalg.matrix_power(on_dags, block))
                 out += share * tempered(inside, target.log_weight, 1.0 - power)
             else:

@@ -235,18 +235,25 @@ class HeldTarget:
         return metropolis(proposal, log_size[:, None] - log_size[None, :], log_law)
 
     def hold_matrix(self, node: int, log_law: Floats, *, log_back: float = 1.0) -> Floats:
-        """Hold any outside set of ``node``, or none, where it stands.
+        """Hold an outside set of ``node``, or none, where it stands.
 
-        The ratio of the proposals, as many as there are sets, counts with the factor ``log_back``.
+        The set number r = 1, 2, ... of N, the best first, is proposed with the probability
+        log((r + 1) / r) / log(N + 1). The log ratio of proposals counts ``log_back`` times.
         """
         size, sets = len(self.states), self.sets(node, inside=False)
+        sets.sort(key=lambda s: -self.target.family[node, s])
+        shares = {
+            s: np.log((r + 1) / r) / np.log(len(sets) + 1) for r, s in enumerate(sets, start=1)
+        }
         proposal, log_ratio = np.zeros((size, size)), np.zeros((size, size))
         for i, (x, o) in enumerate(self.states):
             for s in sets if o[node] is None else [None]:
                 j = self.index.get((x, (*o[:node], s, *o[node + 1 :])))
                 if j is not None:
-                    proposal[i, j] = 1.0 if s is None else 1.0 / len(sets)
-                    log_ratio[i, j] = log_back * np.log(len(sets)) * (-1.0 if s is None else 1.0)
+                    proposal[i, j] = 1.0 if s is None else shares[s]
+                    there = 0.0 if s is None else np.log(shares[s])
+                    back = 0.0 if o[node] is None else np.log(shares[o[node]])
+                    log_ratio[i, j] = log_back * (back - there)
         return metropolis(proposal, log_ratio, log_law)
 
     def through_dags(self, on_dags: Floats) -> Floats:

@@ -93,16 +93,16 @@ def inside_sets(problem: Target) -> dict[int, list[frozenset[int]]]:
 
 @lru_cache
 def families_matrix(problem: Target) -> Floats:
-    """The step on all DAGs."""
+    """The step on all DAGs; chosen nodes with outside sets keep these."""
     inside = inside_sets(problem)
     dags = parent_sets(problem.n)
     out = np.zeros((len(dags), len(dags)))
     for chosen, share in chosen_sets(walk_shares(problem, inside)).items():
         groups: dict[object, list[int]] = {}
         for x, sets in enumerate(dags):
-            if problem.log_dag[x] > -np.inf and all(sets[v] in inside[v] for v in chosen):
-                kept = tuple(s for v, s in enumerate(sets) if v not in chosen)
-                groups.setdefault(kept, []).append(x)
+            if problem.log_dag[x] > -np.inf:
+                kept = {v: s for v, s in enumerate(sets) if v not in chosen or s not in inside[v]}
+                groups.setdefault(tuple(kept.items()), []).append(x)
         moved = np.eye(len(dags))
         for group in groups.values():
             log_weight = problem.log_dag[group]
@@ -137,6 +137,24 @@ def test_nodes_chosen_by_the_dag_would_be_noticed():
                 if all(other[u] == sets[u] for u in range(3) if u not in chosen)
             ]
             wrong[x, others] += problem.dags[others] / problem.dags[others].sum() / 3
+    with pytest.raises(AssertionError):
+        check_invariant(problem.dags, wrong)
+
+
+def test_drawing_inside_sets_instead_of_outside_sets_would_be_noticed():
+    """What a node loses could not be drawn on the way back."""
+    problem = held_target("three").target
+    inside, dags = inside_sets(problem), parent_sets(3)
+    wrong = np.zeros((len(dags), len(dags)))
+
+    def is_drawn(sets: tuple[frozenset[int], ...], y: int, chosen: frozenset[int]) -> bool:
+        free = all(dags[y][v] in inside[v] for v in chosen)
+        return free and all(dags[y][v] == sets[v] for v in range(3) if v not in chosen)
+
+    for chosen, share in chosen_sets(walk_shares(problem, inside)).items():
+        for x, sets in enumerate(dags):
+            there = [y for y in range(len(dags)) if is_drawn(sets, y, chosen)]
+            wrong[x, there] += share * problem.dags[there] / problem.dags[there].sum()
     with pytest.raises(AssertionError):
         check_invariant(problem.dags, wrong)
 
@@ -242,6 +260,9 @@ def block_matrix(problem: HeldTarget, block: int) -> Floats:
 
 
 def together_matrix(problem: HeldTarget, power: float, block: int) -> Floats:
+    """A block of redraws; those of hot replicas are short."""
+    if power < 1.0:
+        block = min(block, max(1, int(HOT_FAMILIES / (1.0 - power) ** 2)))
     inside = problem.through_dags(block_matrix(problem, block))
     return tempered(inside, problem.log_excess(power), 1.0)
 
@@ -264,12 +285,23 @@ def test_blocks_keep_the_law_over_held_sets(name, power):
 def test_blocks_of_hot_replicas_are_short_and_then_none():
     problem = held_target("three")
     stepper = Stepper.of(problem, 1)
-    short = together_matrix(problem, 0.5, HOT_FAMILIES)
+    short = together_matrix(problem, 0.5, 50)
+    assert np.allclose(short, together_matrix(problem, 0.5, 1))
     for start in range(len(problem.states)):
         counts = stepper.counts(start, TOGETHER, 50, 0.5, 5_000)
         check_counts(counts, short[start], FALSE_ALARM / len(problem.states))
         counts = stepper.counts(start, TOGETHER, 5, LEAST_BLOCK_POWER - 0.01, 100)
         assert counts[start] == 100
+
+
+def test_blocks_of_hot_replicas_near_the_posterior_are_longer():
+    problem, power = held_target("three"), 0.7
+    longer = together_matrix(problem, power, 50)
+    assert np.allclose(longer, together_matrix(problem, power, 3))
+    stepper = Stepper.of(problem, 1)
+    for start in range(len(problem.states)):
+        counts = stepper.counts(start, TOGETHER, 50, power, 5_000)
+        check_counts(counts, longer[start], FALSE_ALARM / len(problem.states))
 
 
 def test_blocks_that_are_not_accepted_would_be_noticed():

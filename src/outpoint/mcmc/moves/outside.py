@@ -32,6 +32,9 @@ from outpoint.tables.logspace import LOG_EPSILON, log_add
 from outpoint.tables.outside import outside_penalty
 from outpoint.tables.view import TableView
 
+HOT_TRIES = 8
+"""Nodes of a hot replica that try to hold or to release a set in one step."""
+
 LOOKS = 16
 """Sets between two looks at whether the rest of the list can still matter."""
 
@@ -100,12 +103,12 @@ def hold_or_release(view, state, node, power, rng):
     first, last = view.outside.start[node], view.outside.start[node + 1]
     if first == last:
         return False
-    lost, log_back = outside_penalty(view.penalty, node, power), np.log(last - first)
-    proposed = INSIDE
+    lost, proposed = outside_penalty(view.penalty, node, power), INSIDE
     if state.held[node] == INSIDE:
-        proposed = first + int(rng.random() * (last - first))
+        proposed = first + _draw_rank(last - first, rng.random())
+        log_back = -_log_rank_share(last - first, proposed - first)
     else:
-        lost, log_back = -lost, -log_back
+        lost, log_back = -lost, _log_rank_share(last - first, state.held[node] - first)
     own = log_tau(view, node, state.layer, state.layer[node], proposed)
     if own == -np.inf:
         return False
@@ -114,6 +117,18 @@ def hold_or_release(view, state, node, power, rng):
     state.held[node] = proposed
     state.log_tau[node] = own
     return True
+
+
+@inlined
+def _draw_rank(n_sets, uniform):
+    """A place in a list of sets: every stretch from r to c r, r being counted from 1, alike."""
+    return min(int((n_sets + 1.0) ** uniform), n_sets) - 1
+
+
+@inlined
+def _log_rank_share(n_sets, rank):
+    """Log probability with which a place is drawn, about 1 / (rank + 1)."""
+    return np.log(np.log1p(1.0 / (rank + 1.0)) / np.log1p(n_sets))
 
 
 @inlined
@@ -212,7 +227,9 @@ def take_redraw(move, view, state, scratch, plan, power, is_cold, trace, rng):
     if is_cold or rng.random() < plan.hot_redraws:
         done = redraw_node(view, state, node, power, placement, scratch.redraw, rng)
     else:
-        hold_or_release(view, state, node, power, rng)
+        for _ in range(HOT_TRIES):
+            other = int(rng.random() * state.order.size)
+            hold_or_release(view, state, other, power, rng)
         done = place_node(view, state, node, power, placement, rng)
     return once(done)
 

@@ -45,8 +45,9 @@ from outpoint.mcmc.trace import remember_best
 from outpoint.tables.logspace import count_bits, log_add
 from outpoint.tables.view import TableView, inside_only, inside_sum
 
-HOT_BLOCK = 10
-"""Reversals in a block of a replica other than 0."""
+HOT_BLOCK = 5
+"""Reversals in a block of a replica at power b, times 1 - b: the nearer it is to the posterior, the
+longer are blocks that are accepted as often as not."""
 
 
 @inlined
@@ -162,7 +163,8 @@ def reverse_edges(view, state, scratch, block, full_share, power, is_cold, trace
         return 0, 0
     dag, listed = scratch.block.dag, scratch.block.listed
     begin_block(view, state, scratch.block, rng)
-    n_tries = block if is_cold else min(block, HOT_BLOCK)
+    gap = 1.0 - power
+    n_tries = block if block * gap <= HOT_BLOCK else int(HOT_BLOCK / gap)
     n_accepted = 0
     for _ in range(n_tries):
         table = view if rng.random() < full_share else scratch.inside

@@ -28,6 +28,7 @@ from outpoint.mcmc.ladder import (
 )
 from outpoint.mcmc.mixes import Settings
 from outpoint.mcmc.moves import REV
+from outpoint.mcmc.moves.families import ONE_SHARE
 from outpoint.mcmc.partition_chain import Plan
 from outpoint.mcmc.replicas import Ladder, choose_replicas, make_ladder, set_state
 from outpoint.mcmc.samplers.partition import PartitionChain, partition_of
@@ -44,7 +45,8 @@ LONGEST_BLOCK = 20
 """Most reversals in a tuned block, per node."""
 
 FAMILIES_PER_NODE = 0.5
-"""Joint redraws of parents in a block, per node."""
+"""Joint redraws of parents in a block, per node; where there are outside sets there are as many
+redraws of one node on top of them."""
 
 
 class TemperedChain(PartitionChain):
@@ -56,7 +58,8 @@ class TemperedChain(PartitionChain):
         super().__init__(view, settings, start, rng)
         n = len(view.candidates)
         self._block = np.full(1, FIRST_BLOCK)
-        self._plan = self._plan._replace(families=max(1, int(FAMILIES_PER_NODE * n)))
+        share = 1.0 - ONE_SHARE if view.outside.score.size else 1.0
+        self._plan = self._plan._replace(families=max(1, int(FAMILIES_PER_NODE * n / share)))
         if settings.hottest == 0.0 and every_partition_is_admissible(view):
             self._plan = self._plan._replace(fresh_sizes=partition_size_law(n))
         power = first_powers(settings.hottest)
