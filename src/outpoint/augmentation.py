@@ -230,7 +230,8 @@ def _begin(
         and all(run.chain(index).exists() for index in range(asked.chains))
     ):
         saved = saved_arrays(run)
-        candidates, limits = saved[CANDIDATES].copy(), saved[LIMITS].copy()
+        candidates = saved[CANDIDATES].copy()
+        limits = np.minimum(saved[LIMITS], model.max_parents).astype(np.int32)
         return Beginning(candidates, limits, [], [], float(saved[EFFORT][1]))
     begin = _suggest(model, asked, pool, report, clock)
     if begin.pilots < FIRST_TABLES:
