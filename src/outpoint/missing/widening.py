@@ -19,7 +19,7 @@ from outpoint.scores.base import count_subsets
 from outpoint.tables.parent_sets import count_candidates
 
 FIRST_FAMILIES = 20_000
-MOST_FAMILIES = 150_000
+MOST_FAMILIES = 100_000
 """Families that are scored for every completed table: at first, and at most."""
 
 MOST_OWN = 16
@@ -28,9 +28,9 @@ MOST_OWN = 16
 LOOKS = 3
 """Looks of a chain in one round."""
 
-WORTH_IT = 0.005
-"""Change of an edge by excluded sets from which on a node gets more; share of the posterior from
-which on a parent becomes a candidate, or larger sets are listed."""
+WORTH_IT = 0.0125
+"""Change of an edge by excluded sets from which on a node gets more, half of what the verdict lets
+pass; share of the posterior from which on a parent becomes a candidate or larger sets listed."""
 
 UNTOLD = 0.1
 """Share of the posterior in excluded sets from which on a node gets more whatever changes."""
