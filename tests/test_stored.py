@@ -26,6 +26,7 @@ def description() -> Arrays:
         "starts": np.ones((3, 4), dtype=np.int32),
         "hottest": np.zeros(1),
         "effort": np.array([1.0, 32.0]),
+        "limits": np.array([2, 0, 1, 2], dtype=np.int32),
     }
 
 
@@ -44,6 +45,10 @@ WRONG = {
     "other nodes": (put("starts", np.zeros((2, 3), dtype=np.int32)), "'starts' has the shape"),
     "beyond 32 bits": (put("start", [1 << 40, 0, 0, 0]), "'start' has values out of range"),
     "not cooled": (put("hottest", [1.0]), "'hottest' has values out of range"),
+    "fewer than no parents": (
+        put("limits", np.array([2, -1, 1, 2], dtype=np.int32)),
+        "'limits' has values out of range",
+    ),
     "no power": (put("hottest", [np.nan]), "'hottest' has values out of range"),
     "no effort": (put("effort", [0.0, 1.0]), "'effort' has values out of range"),
     "endless effort": (put("effort", [1.0, np.inf]), "'effort' has values out of range"),

@@ -17,14 +17,16 @@ from outpoint.arrays import Booleans
 from outpoint.data import Dataset
 from outpoint.errors import OptionError
 from outpoint.missing import AugmentedChain, make_cells
+from outpoint.missing.exclusion import Exclusion
 from outpoint.missing.records import by_candidate, make_records
-from outpoint.missing.setup import Beginning, Setup
+from outpoint.missing.setup import Setup
 from outpoint.missing.teams import Team, ThreadTeam, WorkerTeam
+from outpoint.missing.widening import Beginning, first_limits, widen
 from outpoint.model import Model, prepare
 from outpoint.naming import option
 from outpoint.narrowing import narrow
 from outpoint.options import LEARN, Options, Role, options_of
-from outpoint.pacing import Pace
+from outpoint.pacing import MOST_PILOTS, Pace
 from outpoint.parts import Split
 from outpoint.parts.part import everyone_else
 from outpoint.posterior import RunInfo
@@ -43,6 +45,7 @@ from outpoint.runs import (
     CANDIDATES,
     EFFORT,
     HOTTEST,
+    LIMITS,
     SCORES,
     START,
     STARTS,
@@ -51,7 +54,6 @@ from outpoint.runs import (
     saved_arrays,
 )
 from outpoint.scores import resolve_score
-from outpoint.scores.base import count_subsets
 from outpoint.streams import named_seed
 from outpoint.tables.parent_sets import MOST_CANDIDATES, ParentSets
 
@@ -84,15 +86,16 @@ LARGEST = 16
 USUAL_CANDIDATES = 12
 """Candidate parents of each node where completed tables are sampled."""
 
-AFFORDABLE_FAMILIES = 20_000
-"""Families that are scored anew for every completed table, unless more parents are asked for."""
-
 FIRST_TABLES = 3
 FIRST_ROUNDS = 2
 FIRST_SWEEPS = 10
 FIRST_EFFORT, FIRST_PILOTS = 0.25, 1.0
 """Completed tables that suggest candidates: how many, how often each is drawn anew given the best
 DAG so far, in how many sweeps, and how much is searched and tried on each."""
+
+MOST_WIDENINGS = 4
+WIDENING = 0.5
+"""Rounds that give nodes more candidates and parents, and what one of them counts as pilots."""
 
 CHOOSING_SHARE = 0.3
 """Share of a given time after which no further table is asked for candidates."""
@@ -118,20 +121,6 @@ def choose_method(asked: Options, split: Split, n_nodes: int) -> str:
             f"{n_nodes}: sample them with {option('method', 'mcmc')}."
         )
     return EXACT_TABLES if is_small and asked.method != "mcmc" else SAMPLED_TABLES
-
-
-def limit_sampled(model: Model, asked: Options) -> Model:
-    """The model with as many parents as can be scored again and again, unless they were given."""
-    if asked.max_parents is not None:
-        return model
-    n = model.data.n_nodes
-    limit = 2
-    while (
-        limit < model.max_parents
-        and n * count_subsets(USUAL_CANDIDATES, limit + 1) <= AFFORDABLE_FAMILIES
-    ):
-        limit += 1
-    return replace(model, max_parents=min(limit, n - 1))
 
 
 @dataclass(frozen=True)
@@ -188,7 +177,7 @@ def augment(
         model,
         split,
         is_exact=asked.method == EXACT_TABLES,
-        begin=_begin(model, asked, run, pool, report, clock),
+        begin=_begin(model, split, asked, run, pool, report, clock),
         n_warmup=budget.n_warmup,
         seeds=tuple(np.random.SeedSequence(seed).spawn(asked.chains)),
     )
@@ -208,20 +197,22 @@ def augment(
         raise KeyboardInterrupt
     records = make_records(chains, sets)
     taken: dict[str, float] = {"steps": records[0].n_steps, "warmup": chains[0].n_warmup}
-    if 0 < setup.begin.n_tables < FIRST_TABLES:
-        taken["pilots"] = float(setup.begin.n_tables)
+    if 0 < setup.begin.pilots < MOST_PILOTS:
+        taken["pilots"] = setup.begin.pilots
     return AugmentedPosterior(
         make_info(taken if is_complete else {}),
         model.data.names,
         sets,
         records,
         holes=_holes(chains, model, sets),
+        missing=None if setup.is_exact else _excluded(chains).missing,
         is_complete=is_complete,
     )
 
 
 def _begin(
     model: Model,
+    split: Split,
     asked: Options,
     run: RunDirectory | None,
     pool: Executor | None,
@@ -230,15 +221,21 @@ def _begin(
 ) -> Beginning:
     """Where chains begin; candidates are taken from a run that is continued."""
     if asked.method == EXACT_TABLES:
-        return Beginning(everyone_else(model.data.n_nodes), [], [], 0)
+        n = model.data.n_nodes
+        return Beginning(everyone_else(n), np.zeros(n, dtype=np.int32), [], [], 0.0)
     if (
         run is not None
         and asked.resume
         and all(run.chain(index).exists() for index in range(asked.chains))
     ):
         saved = saved_arrays(run)
-        return Beginning(saved[CANDIDATES].copy(), [], [], int(saved[EFFORT][1]))
-    return _suggest(model, asked, pool, report, clock)
+        candidates = saved[CANDIDATES].copy()
+        limits = np.minimum(saved[LIMITS], model.max_parents).astype(np.int32)
+        return Beginning(candidates, limits, [], [], float(saved[EFFORT][1]))
+    begin = _suggest(model, asked, pool, report, clock)
+    if begin.pilots < FIRST_TABLES:
+        return begin
+    return _widened(begin, model, split, asked, report, clock)
 
 
 def _suggest(
@@ -255,6 +252,9 @@ def _suggest(
     votes, dags, tables = np.zeros((n, n)), [], []
     rng = np.random.default_rng(named_seed(asked.known_seed, "first tables"))
     most = FIRST_TABLES if asked.pilots is None else max(1, min(FIRST_TABLES, int(asked.pilots)))
+    required = model.prior.required
+    limits = first_limits(n, number or USUAL_CANDIDATES, required, model.max_parents)
+    limited = replace(model, max_parents=int(limits.max()))
     for table in range(most):
         if table and clock.seconds > CHOOSING_SHARE * (clock.seconds + clock.left()):
             break
@@ -262,7 +262,7 @@ def _suggest(
         for turn in range(FIRST_ROUNDS):
             done = (FIRST_ROUNDS * table + turn) / (FIRST_ROUNDS * most)
             report(Progress("choosing candidate parents on completed tables", done))
-            problem = replace(model, scorer=cells.scorer(values)).problem
+            problem = replace(limited, scorer=cells.scorer(values)).problem
             pace = Pace(clock, FIRST_EFFORT, FIRST_PILOTS)
             seed = named_seed(asked.known_seed, "first tables", FIRST_ROUNDS * table + turn)
             found, _ = narrow(problem, number, asked.candidates, seed, pool, pace=pace)
@@ -273,24 +273,56 @@ def _suggest(
         votes += np.where(found.best | found.best.T, float(FIRST_TABLES), 0.0)
         dags.append(found.best)
         tables.append(values)
-    votes += np.where(model.prior.required, inf, 0.0)
+    votes += np.where(required, inf, 0.0)
     ranked = np.argsort(-votes, axis=0, kind="stable")
     width = found.table.candidates.shape[1]
     candidates = np.sort([ranked[ranked[:, v] != v, v][:width] for v in range(n)], axis=1)
     chosen = candidates.astype(np.int32)
     is_candidate = np.zeros((n, n), dtype=np.bool_)
     is_candidate[chosen, np.arange(n)[:, None]] = True
-    fitted = [_fitted(dag & is_candidate, model) for dag in dags]
-    return Beginning(chosen, fitted, tables, len(tables))
+    fitted = [_fitted(dag & is_candidate, required, limits) for dag in dags]
+    return Beginning(chosen, limits, fitted, tables, float(len(tables)))
 
 
-def _fitted(dag: Booleans, model: Model) -> Booleans:
+def _fitted(dag: Booleans, required: Booleans, limits: NDArray[np.int32]) -> Booleans:
     """A DAG of candidates in which no node has too many parents."""
-    out: Booleans = dag | model.prior.required
-    for v in np.flatnonzero(out.sum(axis=0) > model.max_parents):
-        spare = np.flatnonzero(out[:, v] & ~model.prior.required[:, v])
-        out[spare[model.max_parents - int(model.prior.required[:, v].sum()) :], v] = False
+    out: Booleans = dag | required
+    for v in np.flatnonzero(out.sum(axis=0) > limits):
+        spare = np.flatnonzero(out[:, v] & ~required[:, v])
+        out[spare[limits[v] - int(required[:, v].sum()) :], v] = False
     return out
+
+
+def _widened(
+    begin: Beginning,
+    model: Model,
+    split: Split,
+    asked: Options,
+    report: ProgressCallback,
+    clock: Clock,
+) -> Beginning:
+    """More candidates and parents for nodes that need them, as short chains show."""
+    pilots = float(MOST_PILOTS) if asked.pilots is None else asked.pilots
+    rounds = min(MOST_WIDENINGS, int((pilots - FIRST_TABLES) / WIDENING))
+    for number in range(rounds):
+        if clock.seconds > CHOOSING_SHARE * (clock.seconds + clock.left()):
+            return begin._replace(pilots=FIRST_TABLES + WIDENING * number)
+        report(Progress("looking for parents that are no candidates", number / rounds))
+        seed = named_seed(asked.known_seed, "widening", number)
+        seeds = np.random.SeedSequence(seed).spawn(len(begin.tables))
+        setup = Setup(model, split, is_exact=False, begin=begin, n_warmup=0, seeds=tuple(seeds))
+        chains = setup.make_chains(*range(setup.n_chains))
+        wider = widen(
+            begin,
+            chains,
+            model.prior.required,
+            model.max_parents,
+            adds_candidates=asked.candidates is None and asked.n_candidates is None,
+        )
+        if wider is None:
+            break
+        begin = wider
+    return begin._replace(pilots=pilots)
 
 
 @contextmanager
@@ -335,9 +367,10 @@ def _open(run: RunDirectory, setup: Setup, asked: Options, budget: Budget) -> st
         SCORES: np.nansum(model.data.values, axis=0),
         START: none,
         CANDIDATES: begin.candidates,
+        LIMITS: begin.limits,
         HOTTEST: np.zeros(1),
         STARTS: none[:0],
-        EFFORT: np.array([1.0, max(1.0, begin.n_tables)]),
+        EFFORT: np.array([1.0, max(1.0, begin.pilots)]),
     }
     stopping = asked.chosen(options_of(LEARN, Role.STOP))
     request = asked.record(Role.POSTERIOR, Role.DRAWS, Role.PACE)
@@ -407,6 +440,11 @@ def _progress(chains: Sequence[AugmentedChain], budget: Budget, clock: Clock) ->
         for chain in chains
     )
     return Progress("completing the table", min(1.0, fraction), statuses)
+
+
+def _excluded(chains: Sequence[AugmentedChain]) -> Exclusion:
+    """What all chains have found of parent sets that they cannot have."""
+    return sum((chain.excluded for chain in chains), Exclusion.none(len(chains[0].ancestors)))
 
 
 def _holes(chains: Sequence[AugmentedChain], model: Model, sets: ParentSets) -> Holes:

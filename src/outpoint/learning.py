@@ -13,7 +13,6 @@ from outpoint.augmentation import (
     INTEGRATING,
     augment,
     choose_method,
-    limit_sampled,
     prepare_completed,
 )
 from outpoint.data import Data, Dataset, Entry
@@ -162,7 +161,6 @@ def _integrate(
         model = limit_parents(model, split, asked.max_parents)
     else:
         require_fitting(dataset.n_nodes, MOST_TOGETHER)
-        model = limit_sampled(model, asked)
     asked = replace(
         asked, method=method, seed=checked_seed(asked.seed), max_parents=model.max_parents
     )

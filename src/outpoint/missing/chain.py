@@ -20,6 +20,7 @@ from outpoint.arrays import Booleans, Floats
 from outpoint.errors import require
 from outpoint.mcmc.restoring import read_generator
 from outpoint.missing.cells import Cells
+from outpoint.missing.exclusion import Exclusion
 from outpoint.scores import FamilyScorer
 
 SWEEPS = 3
@@ -28,13 +29,16 @@ SWEEPS = 3
 KEPT_TABLES = 64
 """Most completed tables of a chain that are kept, and at least half as many of a long one."""
 
+LOOK_EVERY = 4
+"""Recorded tables from one around whose DAG is looked for what is excluded to the next."""
+
 
 class Solved(NamedTuple):
     """What is taken from the posterior of a completed table.
 
     ``edges`` and ``ancestors`` are probabilities; ``dags`` (draw, parent, child) are draws with
     their ``log_scores``, of which the last goes on; ``best`` is the best DAG, with
-    ``best_log_score``.
+    ``best_log_score``. ``look`` tells what is excluded around the last draw, if anything is.
     """
 
     edges: Floats
@@ -43,6 +47,7 @@ class Solved(NamedTuple):
     log_scores: Floats
     best: Booleans
     best_log_score: float
+    look: Callable[[], Exclusion] | None = None
 
 
 class Engine(Protocol):
@@ -83,11 +88,17 @@ class AugmentedChain:
         self.best: list[tuple[bytes, float]] = []
         self.tables: list[Floats] = []
         self.ancestors = np.zeros((n, n))
+        self.excluded = Exclusion.none(n)
 
     @property
     def n_steps(self) -> int:
         """Number of recorded tables."""
         return len(self.edges)
+
+    @property
+    def state(self) -> tuple[Booleans, Floats]:
+        """The last DAG, and the table that was completed given it."""
+        return self._dag.copy(), self._values.copy()
 
     @property
     def spacing(self) -> int:
@@ -122,6 +133,8 @@ class AugmentedChain:
             if len(self.tables) == KEPT_TABLES:
                 self.tables = self.tables[::2]
                 self._spacing *= 2
+        if solved.look is not None and len(self.edges) % LOOK_EVERY == 0:
+            self.excluded += solved.look()
         self.edges.append(solved.edges)
         self.dags.append(solved.dags)
         self.log_scores.append(solved.log_scores)
@@ -138,7 +151,7 @@ class AugmentedChain:
         cells = self._values[self._cells.missing]
         first = np.zeros((0, n, n), dtype=np.bool_) if self.first is None else self.first[None]
         return {
-            "counters": np.array([self.step, self._spacing, self.n_warmup]),
+            "counters": np.array([self.step, self._spacing, self.n_warmup, self.excluded.n_looks]),
             "generator": np.frombuffer(generator, dtype=np.uint8).copy(),
             "cells": cells,
             "dag": self._dag,
@@ -150,6 +163,8 @@ class AugmentedChain:
             "best_log_scores": np.array([score for _, score in self.best]),
             "tables": np.array(self.tables).reshape(len(self.tables), len(cells)),
             "ancestors": self.ancestors,
+            "excluded_edges": self.excluded.edges,
+            "excluded": np.stack([self.excluded.mass, self.excluded.larger]),
         }
 
     def restore(self, snapshot: Mapping[str, NDArray[Any]]) -> None:
@@ -164,10 +179,12 @@ class AugmentedChain:
             require(
                 own.dtype.kind != "f" or bool(np.isfinite(given).all()), f"{name} is not a number"
             )
-        for name in ("counters", "cells", "dag", "ancestors"):
+        excluded = "excluded_edges", "excluded"
+        for name in ("counters", "cells", "dag", "ancestors", *excluded):
             require(snapshot[name].shape == before[name].shape, f"{name} has another size")
-        self.step, self._spacing, self.n_warmup = snapshot["counters"].tolist()
+        self.step, self._spacing, self.n_warmup, n_looks = snapshot["counters"].tolist()
         require(min(self.step, self.n_warmup) >= 0 and self._spacing >= 1, "its counters are wrong")
+        require(0 <= n_looks <= self.step, "its counters are wrong")
         n_recorded = max(0, self.step - self.n_warmup)
         n = len(self._dag)
         n_draws = snapshot["dags"].shape[1]
@@ -190,5 +207,11 @@ class AugmentedChain:
         scores = snapshot["best_log_scores"].tolist()
         self.best = [(one.tobytes(), s) for one, s in zip(snapshot["best"], scores, strict=True)]
         self.ancestors = snapshot["ancestors"].copy()
+        self.excluded = Exclusion(
+            snapshot["excluded_edges"].copy(),
+            snapshot["excluded"][0].copy(),
+            snapshot["excluded"][1].copy(),
+            n_looks,
+        )
         own_state = self._rng.bit_generator.state
         self._rng.bit_generator.state = read_generator(snapshot["generator"], own_state)

@@ -12,6 +12,7 @@ from outpoint.mcmc.samplers.partition import PartitionChain
 from outpoint.mcmc.samplers.tempered import FAMILIES_PER_NODE
 from outpoint.mcmc.trace import spread_edges
 from outpoint.missing.chain import Solved
+from outpoint.missing.excluded import look_around
 from outpoint.missing.rescoring import CandidateScores
 from outpoint.model import Model
 from outpoint.parts import Split, solve_parts
@@ -77,6 +78,7 @@ class SampledTables:
             record.log_score,
             table.parent_sets.adjacencies(record.best_code[None])[0],
             record.best_log_score,
+            lambda: look_around(self.scores, table, scorer, dags[-1]),
         )
 
 

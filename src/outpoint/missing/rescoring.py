@@ -33,7 +33,11 @@ class _Block(NamedTuple):
 
 
 class CandidateScores:
-    """The families of candidates' subsets of at most ``max_parents`` members, prior included."""
+    """The families of candidates' subsets of at most ``limits[v]`` members, prior included.
+
+    There may be ``max_parents``: larger sets than the limit of a node are possible, but not listed.
+    ``possible`` [parent, child] are edges that any set can have.
+    """
 
     def __init__(
         self,
@@ -41,12 +45,18 @@ class CandidateScores:
         candidates: NDArray[np.int32],
         prior: StructurePrior,
         max_parents: int,
+        limits: NDArray[np.int32],
         has_holes: Booleans,
         first: FamilyScorer,
     ) -> None:
         self._names = names
         self.candidates = candidates
         self.max_parents = max_parents
+        self.limits = limits
+        self.prior = prior
+        self.possible: Booleans = prior.edge_log_weight > -np.inf
+        if first.possible_edges is not None:
+            self.possible = self.possible & first.possible_edges
         numbers = count_candidates(candidates)
         self._start = np.concatenate([[0], np.cumsum(1 << numbers)]).astype(np.int64)
         self._sets: dict[int, Members] = {}
@@ -67,7 +77,7 @@ class CandidateScores:
         every: dict[int, list[Members]] = {}
         for child, number in enumerate(numbers.tolist()):
             own = self.candidates[child, :number].astype(np.int16)
-            for size in range(min(number, self.max_parents) + 1):
+            for size in range(min(number, int(self.limits[child])) + 1):
                 positions = subsets_of_size(number, size).astype(np.int64)
                 parents = own[positions]
                 masks = (np.int64(1) << positions).sum(axis=1)
@@ -111,7 +121,8 @@ class CandidateScores:
                 values[block.places[is_excluded]] = -np.inf
         dense = Rows(values + self._prior, self._start)
         n = len(self._names)
-        return ScoreTable(self._names, self.max_parents, self.candidates, dense, no_outside(n))
+        limit = int(self.limits.max())
+        return ScoreTable(self._names, limit, self.candidates, dense, no_outside(n))
 
     def _score_again(self, scorer: SetScorer, known: dict[int, Floats]) -> dict[int, Floats]:
         """F of all sets by size, computed again only for those with incomplete columns."""

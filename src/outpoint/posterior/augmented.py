@@ -123,12 +123,8 @@ class AugmentedPosterior(SampledPosterior):
     ) -> None:
         super().__init__(info, names, parent_sets, records, **more)
         self.holes = holes
-        if parent_sets.are_narrow:
-            self._missing = None
 
-    @cached_property
-    def assessment(self) -> Assessment:
-        """The verdict in numbers: R-hat, effective draws, agreement between the chains."""
+    def _agreement(self) -> Assessment:
         return assess_augmented(self.records, self.names, self.parent_sets)
 
     def _on_exact(self) -> str:
@@ -140,20 +136,25 @@ class AugmentedPosterior(SampledPosterior):
         return None
 
     def _on_candidates(self) -> str:
-        """What the verdict says about edges not admitted, and chains that stay where they are."""
+        """What the verdict says about sets not admitted, and chains that stay where they are."""
+        if self.info.method != SAMPLED_TABLES:
+            return ""
         words = ""
-        if self.parent_sets.are_narrow:
+        missing, changes = self.missing_mass, self.missing_change
+        is_limited = self.parent_sets.are_narrow or (missing is not None and missing.max() > 0)
+        if is_limited and missing is not None and changes is not None:
+            few, many = int(self._candidate_numbers.min()), int(self._candidate_numbers.max())
             words = (
-                f" Parents were chosen among {int(self._candidate_numbers.max())} candidates of "
-                "each node, which the first completed tables suggested; other edges have "
-                "probability 0."
+                f" Completed tables were sampled with {few if few == many else f'{few} to {many}'} "
+                "candidates of each node, which the first of them have suggested, and no larger "
+                "sets of them than were needed; all other parent sets, by an estimate from the "
+                f"draws, would have at most {missing.max():.1g} of the posterior of any variable "
+                f"and change no edge by more than {changes.max():.1g}."
             )
-        if self.info.method == SAMPLED_TABLES:
-            words += (
-                " Completed tables were sampled without hot replicas: that chains begun elsewhere "
-                "agree is the only sign that they missed nothing."
-            )
-        return words
+        return (
+            f"{words} There were no hot replicas: that chains begun at different tables agree is "
+            "the only sign that they missed nothing."
+        )
 
     @property
     def missing_shares(self) -> pd.DataFrame:

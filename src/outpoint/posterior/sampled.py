@@ -327,7 +327,7 @@ class SampledPosterior(Posterior):
     @cached_property
     def assessment(self) -> Assessment:
         """The verdict in numbers: R-hat, effective draws, agreement between the chains."""
-        found = assess_records(self._judged, self.names, self.parent_sets, self.method)
+        found = self._agreement()
         missing = self._on_missing()
         if not missing:
             return found
@@ -336,6 +336,10 @@ class SampledPosterior(Posterior):
         else:
             verdict = f"{found.verdict} And {missing}"
         return replace(found, converged=False, verdict=verdict)
+
+    def _agreement(self) -> Assessment:
+        """What the chains say, whatever was never admitted."""
+        return assess_records(self._judged, self.names, self.parent_sets, self.method)
 
     @cached_property
     def _n_effective(self) -> float:

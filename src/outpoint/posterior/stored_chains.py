@@ -291,6 +291,7 @@ def read_augmented(info: RunInfo, names: tuple[str, ...], content: Content) -> A
         sampled.records,
         holes=holes,
         is_complete=sampled.is_complete,
+        missing=sampled._missing,
     )
 
 

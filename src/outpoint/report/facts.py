@@ -17,6 +17,7 @@ from outpoint.posterior.info import describe_interventions, describe_knowledge, 
 from outpoint.posterior.posterior import plain_log_scores
 from outpoint.registry import score_title
 from outpoint.report.answers import LEAST_DRAWS, RankedDag
+from outpoint.tables.parent_sets import count_candidates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,7 +101,14 @@ def _describe_candidates(posterior: Posterior) -> str:
     """Among which variables parents were looked for."""
     facts = posterior.on_candidates
     if isinstance(posterior, AugmentedPosterior) and posterior.parent_sets.are_narrow:
-        return f"{posterior.candidates.shape[1]} for each variable, and no others"
+        numbers = count_candidates(posterior.candidates)
+        words = f"{_range(int(numbers.min()), int(numbers.max()))} for each variable"
+        changes = posterior.missing_change
+        if changes is None:
+            return f"{words}, and no others"
+        return (
+            f"{words}; by an estimate, others would change no edge by more than {changes.max():.1g}"
+        )
     if facts is None:
         return _describe_free_choice(posterior)
     return (

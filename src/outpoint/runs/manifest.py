@@ -23,7 +23,7 @@ from outpoint.tables.build import Families
 from outpoint.tables.parent_sets import check_lists
 
 SCORES, START, CANDIDATES, HOTTEST = "scores", "start", "candidates", "hottest"
-STARTS, EFFORT = "starts", "effort"
+STARTS, EFFORT, LIMITS = "starts", "effort", "limits"
 STOPPING, REQUEST = "stopping", "request"
 """What a saved run says about when it was to stop, which may change, and what was asked for when it
 began; the rest of it decides the draws."""
@@ -46,9 +46,11 @@ FIELDS = {
     STARTS: Field(("state", "node"), "i4"),
     HOTTEST: Field(("power",), least=0.0, most=np.nextafter(1.0, 0.0)),
     EFFORT: Field(("search",), least=np.nextafter(0.0, 1.0)),
+    LIMITS: Field(("node",), "i4", least=0),
 }
 """The arrays of a run: its candidates, sums of its scores, where its chains start, the power of
-the hottest replicas, and how much was searched."""
+the hottest replicas, how much was searched, and how many parents of each node are listed on
+completed tables (0 where there are none)."""
 
 SCORES_DIGEST = "digest"
 SCORES_FIELDS = {
@@ -127,6 +129,8 @@ def _checked(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     starts, n_nodes = arrays.get(STARTS, nothing), len(arrays.get(CANDIDATES, nothing))
     if starts.shape == (0,):  # all replicas start where the chain does
         arrays = {**arrays, STARTS: starts.reshape(0, n_nodes)}
+    if LIMITS not in arrays:
+        arrays = {**arrays, LIMITS: np.zeros(n_nodes, dtype=np.int32)}
     checked = checked_arrays(arrays, FIELDS, sizes)
     check_lists(checked[CANDIDATES])
     return checked
