@@ -69,6 +69,7 @@ GOOD: dict[str, Any] = {
 
 SUFFIX = {"report": ".html", "save": ".nc", "write_jkl": ".jkl", "write_dag": ".dot"}
 WITH_OPTIONS = ("learn", "find_map", "load_dataset", "log_score")
+OF_SERIES = ("rolled_up", "slices")
 NOT_CALLED = ("MapResult", "Posterior", "datasets", "plots")
 """Public names that are made by others, and modules."""
 
@@ -152,6 +153,23 @@ def posterior_calls(kinds: Iterable[str] = tuple(KINDS)) -> Iterator[Call]:
     yield from methods_of("effect", posterior("exact").effect("a", "b", n_draws=20))
 
 
+def plot_calls() -> Iterator[Call]:
+    """All plots, and the posteriors that they show."""
+    good = {"posterior": posterior("sampled"), "first": posterior("sampled"), "runs": [1.0, 2.0]}
+    for name, function in inspect.getmembers(op.plots, inspect.isfunction):
+        if not name.startswith("_"):
+            shown = "series" if name in OF_SERIES else "sampled"
+            yield from arguments_of(
+                f"plots.{name}", function, **good | {"posterior": posterior(shown)}
+            )
+
+
+def learner_calls() -> Iterator[Call]:
+    """The methods of an estimator that is fitted."""
+    learner = op.OutpointLearner(target="c", seed=1).fit(FRAME)
+    yield from methods_of("learner", learner, X=FRAME)
+
+
 def other_calls() -> Iterator[Call]:
     """The functions of the package, and the values it makes."""
     exact = posterior("exact")
@@ -166,6 +184,7 @@ def other_calls() -> Iterator[Call]:
     yield from methods_of("cpdag", DAG.cpdag(), other=DAG.cpdag())
     yield from methods_of("partition", DAG.partition())
     yield from methods_of("data", op.load_dataset(FRAME))
-    yield from arguments_of("OutpointLearner.fit", op.OutpointLearner(seed=1).fit)
+    yield from plot_calls()
+    yield from learner_calls()
     yield from arguments_of("Knowledge.read", op.Knowledge.read)
     yield from arguments_of("Knowledge.write", op.Knowledge(roots=["a"]).write)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.data import Dataset
+from outpoint.data.interventions import sets_of_rows
 from outpoint.errors import DataError, OptionError
 from outpoint.naming import enumerate_names, option
 from outpoint.scores.base import FamilyScorer, LocalScore, Nodes, Scores
@@ -36,7 +37,7 @@ def score_observed(data: Dataset, make: Callable[[Rows], FamilyScorer]) -> Famil
     every = np.ones(data.n_obs, dtype=np.bool_)
     if not data.interventions:
         return make(every)
-    patterns, group = np.unique(~data.is_set.T, axis=0, return_inverse=True)
+    patterns, group = sets_of_rows(data.is_set)
     scorers = [make(rows) if rows.any() else UnobservedScorer(make(every)) for rows in patterns]
     return InterventionScorer(scorers, group)
 

@@ -6,23 +6,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from outpoint.arguments import COUNT, takes
 from outpoint.arrays import Floats
-from outpoint.kinds import checked_count
 from outpoint.posterior import Posterior
+from outpoint.posterior.comparison import POSTERIOR
 from outpoint.posterior.posterior import plain_log_scores
-from outpoint.report.plots.style import add_legend, axes_for, colour_of, finish
+from outpoint.report.plots.style import AXES, add_legend, axes_for, colour_of, finish
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@takes(posterior=POSTERIOR, max_lag=COUNT, ax=AXES)
 def autocorrelation(posterior: Posterior, *, max_lag: int = 50, ax: Axes | None = None) -> Axes:
     """Autocorrelation of the log scores of the draws, by chain.
 
     Independent draws stay within the grey band at 95 % of the lags. A chain that never moved is
     shown at 1.
     """
-    max_lag = checked_count(max_lag, "max_lag", 1)
     ax = axes_for(ax, 7.0, 3.2)
     scores = plain_log_scores(posterior)
     n_draws = scores.shape[1]

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from outpoint.arguments import SHARE, TEXT, ListOf, takes
 from outpoint.arrays import Floats
 from outpoint.errors import OptionError
 from outpoint.posterior import Posterior, SampledPosterior
-from outpoint.report.plots.style import BLUE, add_legend, axes_for, colour_of, finish
+from outpoint.posterior.comparison import POSTERIOR
+from outpoint.report.plots.style import AXES, BLUE, add_legend, axes_for, colour_of, finish
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
 
 MOST_VECTORS = 1000
 
+TWO = ListOf("two names", item=TEXT, size=2)
 
+
+@takes(first=POSTERIOR, second=POSTERIOR, tolerance=SHARE, names=TWO, ax=AXES)
 def concordance(
     first: Posterior,
     second: Posterior | None = None,

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from outpoint.arguments import COUNT, EDGE_LIST, takes
 from outpoint.errors import OptionError
-from outpoint.kinds import checked_count
 from outpoint.posterior import Posterior
+from outpoint.posterior.comparison import POSTERIOR
 from outpoint.report.layout import clip_label
-from outpoint.report.plots.style import add_legend, axes_for, colour_of, finish
+from outpoint.report.plots.style import AXES, add_legend, axes_for, colour_of, finish
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@takes(posterior=POSTERIOR, edges=EDGE_LIST, n_edges=COUNT, ax=AXES)
 def running_edges(
     posterior: Posterior,
     edges: Iterable[tuple[str, str]] | None = None,
@@ -58,7 +60,6 @@ def running_edges(
 
 def _uncertain(posterior: Posterior, n_edges: int) -> list[tuple[str, str]]:
     """The edges nearest to probability one half, each pair once."""
-    n_edges = checked_count(n_edges, "n_edges", 1)
     values = posterior.edge_probabilities.to_numpy()
     first, second = np.triu_indices(len(values), 1)
     turned = values[second, first] > values[first, second]

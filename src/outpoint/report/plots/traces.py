@@ -6,15 +6,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from outpoint.arguments import takes
 from outpoint.errors import OptionError
+from outpoint.kinds import whole
 from outpoint.posterior import Posterior
+from outpoint.posterior.comparison import POSTERIOR
 from outpoint.posterior.posterior import plain_log_scores
-from outpoint.report.plots.style import GREEN, RED, add_legend, axes_for, colour_of, finish
+from outpoint.report.plots.style import (
+    AXES,
+    FINITE,
+    GREEN,
+    RED,
+    add_legend,
+    axes_for,
+    colour_of,
+    finish,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@takes(posterior=POSTERIOR, chain=whole(0), reference=FINITE, ax=AXES)
 def traces(
     posterior: Posterior,
     *,
