@@ -13,6 +13,9 @@ ATTACK = pytest.mark.attack(
     "commands killed, stopped, told to end or left by their readers",
     "no traceback, continued to the same bytes",
 )
+ENDED = (" -9", " 130")
+"""Codes of commands that were at work when they were killed or told to end."""
+
 Record = Callable[[str, object], None]
 
 
@@ -25,6 +28,7 @@ def check(place: Path, record: Record, case: str, **job: int) -> None:
     assert found["wrong"] == []
     assert sum(found["tried"].values()) == job["kills"] + job["signals"]
     assert set(found["tried"]) <= {KILL, *SIGNALS}
+    assert sum(n for words, n in found["codes"].items() if words.endswith(ENDED)) > 0
 
 
 @ATTACK
