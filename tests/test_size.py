@@ -17,6 +17,15 @@ def table(n_columns: int, n_rows: int = 40) -> pd.DataFrame:
 
 
 @pytest.mark.attack("tables of thousands of columns", "one sentence that says how many fit")
+@pytest.mark.parametrize("n_columns", [2000, 60_000])
+def test_far_too_many_columns(n_columns):
+    began = time.process_time()
+    with pytest.raises(TooLargeError, match=r"variables are too many: at most [13],000 can be"):
+        op.learn(table(n_columns), seed=1)
+    assert time.process_time() - began < 30
+
+
+@pytest.mark.attack("tables of thousands of columns", times=2)
 @pytest.mark.parametrize("function", [op.learn, op.find_map])
 def test_too_many_columns_are_refused_at_once(function):
     with pytest.raises(TooLargeError, match=r"3,001 variables .* at most 3,000 can be learned"):
@@ -57,6 +66,17 @@ def test_time_is_kept_with_hundreds_of_variables():
 
 
 @pytest.mark.long
+@pytest.mark.attack("tables of a million rows", "an answer within a minute of the processor")
+def test_a_million_rows_of_many_columns():
+    data = table(30, 1_000_000)
+    began = time.process_time()
+    found = op.learn(data, time=30, seed=1)
+    assert time.process_time() - began < 60
+    assert found.names == tuple(data)
+
+
+@pytest.mark.long
+@pytest.mark.attack("tables of a million rows")
 def test_a_million_rows():
     data = table(8, 1_000_000)
     found = op.learn(data, seed=1)

@@ -238,7 +238,7 @@ class OutpointLearner:
         """What was learned; refuses columns without names unless they are as many as in ``fit``."""
         if not self.__sklearn_is_fitted__():
             raise _not_fitted()
-        shape: tuple[int, ...] = getattr(X, "shape", ())
+        shape: tuple[int, ...] = X.shape if hasattr(type(X), "shape") else ()
         if not _has_names(X) and len(shape) == 2 and shape[1] != self.n_features_in_:
             raise DataError(
                 f"X has {shape[1]} features, but {type(self).__name__} is expecting "
@@ -282,8 +282,11 @@ def _not_fitted() -> Exception:
 
 
 def _has_names(X: Any) -> bool:
-    """Whether the columns were named by the user; those of an array are called x1, x2, ..."""
-    columns = getattr(X, "columns", ())
+    """Whether the columns were named by the user; those of an array are called x1, x2, ...
+
+    What is no table is refused where it is read: here its type is asked, which cannot fail.
+    """
+    columns = X.columns if hasattr(type(X), "columns") else ()
     is_labelled = len(columns) > 0 and all(isinstance(name, str) for name in columns)
     return is_labelled or isinstance(X, str | Path | Dataset)
 

@@ -109,7 +109,7 @@ def replaced(path: Path, kind: type[OutpointError] = OptionError) -> Iterator[Pa
         if path.exists() and not path.is_file():
             yield path
             return
-        target = path.resolve()
+        target = absolute(path, kind).resolve()
         with tempfile.TemporaryDirectory(prefix=".outpoint-", dir=target.parent) as private:
             beside = Path(private) / target.name
             yield beside

@@ -216,12 +216,11 @@ def _scored_in_time(model: Model, asked: Options, clock: Clock, seconds: float) 
         return model
     if asked.max_parents is not None:
         refuse_slow_scoring(model.max_parents, limit, seconds)
-    fewer = prepare(model.data, replace(asked, max_parents=limit))
     remark = (
         f"at most {limit} parent{'s' if limit > 1 else ''} instead of {model.max_parents}, as "
         f"scoring more would take too much of the time; {named('max_parents')} allows more"
     )
-    return replace(fewer, remarks=(remark,))
+    return replace(model.with_parents(limit), remarks=(remark,))
 
 
 def _sum_over_all(

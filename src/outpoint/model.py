@@ -160,6 +160,16 @@ class Model:
             "max_parents": self.max_parents,
         }
 
+    def with_parents(self, most: int) -> "Model":
+        """The same with a lower limit on parents; nothing of the rows is computed again."""
+        prior = build_prior(
+            self.data.names,
+            structure_prior=self.structure_prior,
+            knowledge=self.knowledge,
+            max_parents=most,
+        )
+        return replace(self, prior=prior, max_parents=most)
+
     def is_scored(self, child: int, parents: Sequence[int]) -> bool:
         """Whether the score, prior apart, of a child with these parents is finite."""
         family = np.array([sorted(parents)], dtype=np.int16)

@@ -121,11 +121,24 @@ class Command:
         if self.reader is not None:
             os.close(self.reader)
             self.reader = None
+        if how != KILL:
+            self._wait_for_outpoint()
         for turn, name in enumerate((KILL,) if how == KILL else SIGNALS[how]):
             time.sleep(pause if turn else 0.0)
             send = os.killpg if name in TO_ALL else os.kill
             with contextlib.suppress(ProcessLookupError):
                 send(self.process, getattr(signal, name))
+
+    def _wait_for_outpoint(self) -> None:
+        """Wait until signals are heeded or ignored, or all is over: Python starts without us."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            lines = Path(f"/proc/{self.process}/status").read_text().splitlines()
+            status = dict(line.split(":\t", 1) for line in lines)
+            known = int(status["SigCgt"], 16) | int(status["SigIgn"], 16)
+            if status["State"].startswith("Z") or known >> (signal.SIGTERM - 1) & 1:
+                return
+            time.sleep(0.01)
 
     def end(self) -> int | None:
         """Wait for the exit code; None if it never ends."""

@@ -9,7 +9,7 @@ import inspect
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -50,6 +50,8 @@ GOOD: dict[str, Any] = {
     "n_draws": 3,
     "n_nodes": 3,
     "n_obs": 5,
+    "n_rows": 4,
+    "n_tables": 2,
     "n_times": 5,
     "names": NAMES,
     "node": "a",
@@ -67,8 +69,18 @@ GOOD: dict[str, Any] = {
 }
 """Good values of arguments that have to be given, by their names."""
 
+TEXTS: dict[str, dict[str, Any]] = {
+    "dag.from_dagitty": {"text": DAG.to_dagitty()},
+    "dag.from_dot": {"text": DAG.to_dot()},
+    "dag.from_graphml": {"text": DAG.to_graphml()},
+    "dag.from_model_string": {"text": DAG.to_model_string()},
+    "dag.from_networkx": {"graph": DAG.to_networkx()},
+}
+"""What methods of graphs read, by the format."""
+
 SUFFIX = {"report": ".html", "save": ".nc", "write_jkl": ".jkl", "write_dag": ".dot"}
 WITH_OPTIONS = ("learn", "find_map", "load_dataset", "log_score")
+OF_SERIES = ("rolled_up", "slices")
 NOT_CALLED = ("MapResult", "Posterior", "datasets", "plots")
 """Public names that are made by others, and modules."""
 
@@ -118,11 +130,12 @@ def arguments_of(name: str, function: Callable[..., Any], **good: Any) -> Iterat
             yield Call(name, function, one.name, needed)
 
 
+SLICES = op.load_series(FRAME[["a", "b"]])
 HOLES = FRAME.mask(np.arange(75).reshape(25, 3) % 13 == 1)
 KINDS: dict[str, Callable[[], op.Posterior]] = {
     "exact": lambda: op.learn(FRAME, method="exact", seed=1),
     "sampled": lambda: op.learn(FRAME, method="mcmc", **SHORT),
-    "series": lambda: op.learn(op.load_series(FRAME[["a", "b"]]), seed=1),
+    "series": lambda: op.learn(SLICES, seed=1),
     "weighted": lambda: posterior("exact").reweighted(lambda dag: 0.0),
     "levels": lambda: op.learn(LETTERS, seed=1),
     "augmented": lambda: op.learn(HOLES, missing="augment", **SHORT),
@@ -145,11 +158,30 @@ def methods_of(label: str, value: Any, **good: Any) -> Iterator[Call]:
 
 def posterior_calls(kinds: Iterable[str] = tuple(KINDS)) -> Iterator[Call]:
     """The methods of posteriors, and of what they return."""
+    new = {"levels": LETTERS, "series": SLICES}
     for kind in kinds:
-        rows = LETTERS if kind == "levels" else FRAME
-        yield from methods_of(kind, posterior(kind), new=rows)
+        dag = posterior(kind).map_dag
+        good = {"new": new.get(kind, FRAME), "dag": dag, "other": dag, "truth": dag}
+        yield from methods_of(kind, posterior(kind), **good)
     yield from methods_of("effects", posterior("exact").causal_effects(n_draws=20))
     yield from methods_of("effect", posterior("exact").effect("a", "b", n_draws=20))
+
+
+def plot_calls() -> Iterator[Call]:
+    """All plots, and the posteriors that they show."""
+    good = {"posterior": posterior("sampled"), "first": posterior("sampled"), "runs": [1.0, 2.0]}
+    for name, function in inspect.getmembers(op.plots, inspect.isfunction):
+        if not name.startswith("_"):
+            shown = "series" if name in OF_SERIES else "sampled"
+            yield from arguments_of(
+                f"plots.{name}", function, **good | {"posterior": posterior(shown)}
+            )
+
+
+def learner_calls() -> Iterator[Call]:
+    """The methods of an estimator that is fitted."""
+    learner = op.OutpointLearner(target="c", seed=1).fit(FRAME)
+    yield from methods_of("learner", learner, X=FRAME)
 
 
 def other_calls() -> Iterator[Call]:
@@ -162,10 +194,12 @@ def other_calls() -> Iterator[Call]:
         if name != "OutpointLearner":
             dag = LAGGED if name == "simulate_series" else DAG
             yield from arguments_of(name, public, first=exact, second=exact, dag=dag)
-    yield from methods_of("dag", DAG, text="digraph { a -> b }", child="c")
+    for call in methods_of("dag", DAG, child="c"):
+        yield replace(call, good=call.good | TEXTS.get(call.name, {}))
     yield from methods_of("cpdag", DAG.cpdag(), other=DAG.cpdag())
     yield from methods_of("partition", DAG.partition())
     yield from methods_of("data", op.load_dataset(FRAME))
-    yield from arguments_of("OutpointLearner.fit", op.OutpointLearner(seed=1).fit)
+    yield from plot_calls()
+    yield from learner_calls()
     yield from arguments_of("Knowledge.read", op.Knowledge.read)
     yield from arguments_of("Knowledge.write", op.Knowledge(roots=["a"]).write)

@@ -71,6 +71,9 @@ def test_no_working_directory(tmp_path: Path, run: Run, monkeypatch: pytest.Monk
     outcome = run("learn", "boston", "--max-parents", "1")
     assert outcome.code == 2
     assert "the working directory is gone" in outcome.err
+    outcome = run("report", str(tmp_path / "run"), "--out", "report.html")
+    assert outcome.code == 2
+    assert "there is no place for report.html, as the working directory is gone" in outcome.err
 
 
 BIG = "9" * 5000

@@ -1,6 +1,7 @@
 """Plots: the right numbers are in the axes, for every kind of posterior and any names."""
 
 import io
+import itertools
 import re
 import subprocess
 import sys
@@ -130,7 +131,7 @@ def test_heat_map_shows_the_probabilities():
     assert [label.get_text() for label in ax.get_yticklabels()] == list(posterior.names)
     ax = op.plots.heatmap(posterior, of="ancestors", order="data")
     np.testing.assert_allclose(ax.images[0].get_array(), posterior.ancestor_probabilities)
-    with pytest.raises(op.OptionError, match="'edges'"):
+    with pytest.raises(op.OptionError, match="of is one of edges, ancestors, not 'paths'"):
         op.plots.heatmap(posterior, of="paths")
 
 
@@ -274,10 +275,19 @@ def test_best_scores_of_posteriors():
     ax = op.plots.best_scores(posteriors, reference=0.0, bandwidth=1.0)
     ticks = ax.get_lines()[1].get_xdata()
     np.testing.assert_allclose(ticks, [posterior.map_log_score for posterior in posteriors])
-    with pytest.raises(op.OptionError, match="at least one run"):
+    with pytest.raises(op.OptionError, match="a list of posteriors or finite log scores"):
         op.plots.best_scores({"none": []})
-    with pytest.raises(op.OptionError, match="positive"):
+    with pytest.raises(op.OptionError, match=r"a number of log units from 0\.001"):
         op.plots.best_scores([1.0, 2.0], bandwidth=0.0)
+
+
+def test_best_scores_that_are_far_apart():
+    """Narrow kernels of many runs would need more points than there is memory for."""
+    ax = op.plots.best_scores(range(5000), bandwidth=0.001)
+    assert len(ax.get_lines()[0].get_xdata()) == 4000
+    for hostile in (itertools.count(), range(10**12), [1.0, float("nan")], [float("inf")]):
+        with pytest.raises(op.OptionError, match="runs is a list of posteriors or finite"):
+            op.plots.best_scores(hostile)
 
 
 # Autocorrelation

@@ -134,7 +134,7 @@ def interrupt(case: str, out: Path, step: int = 1500, **options: Any) -> None:
     assert not posterior.is_complete, "the run was over before it was interrupted"
 
 
-def python(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+def python(*words: str, timeout: float = 600.0, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run Python in a process of its own."""
     return subprocess.run(
         [sys.executable, *words],
@@ -142,7 +142,7 @@ def python(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=timeout,
         **options,
     )
 

@@ -117,6 +117,7 @@ CRAFTED: dict[str, dict[str, tuple[Any, str]]] = {
         "trace.best_code": (put(0, 1 << 20), "a parent set does not exist"),
         "trace.best_log_score": (put(0, 1e9), "score of its best DAG"),
         "trace.accepted": (put(0, 10**12), "more was accepted"),
+        "trace.attempts": (put(0, np.iinfo(np.int64).max), "more was tried than a run can try"),
         "counters": (put(0, -1), "number of steps is impossible"),
         "generator": (generator(inc=0), "random numbers is not valid"),
     },

@@ -9,6 +9,7 @@ import pytest
 
 import outpoint as op
 from outpoint.data import Dataset
+from outpoint.data.interventions import sets_of_rows
 from outpoint.errors import DataError, OptionError
 from outpoint.graphs.blocks import compute_cpdags
 from outpoint.graphs.validation import find_separated
@@ -272,3 +273,27 @@ def test_bic_needs_values_that_differ_in_the_rows_it_uses():
     data = Dataset(letters(4), values, interventions=[[]] * 30 + [["a"]] * 10)
     with pytest.raises(DataError, match="'c' is constant in 30 rows"):
         op.BIC().bind(data)
+
+
+@pytest.mark.parametrize("n_columns", [1, 7, 30])
+def test_sets_of_rows_are_told_apart(n_columns):
+    """Like NumPy's distinct rows, in the same order, whatever the numbers of rows and columns."""
+    rng = np.random.default_rng(n_columns)
+    for n_obs in (1, 8, 37, 300):
+        different = rng.random((n_obs, 4)) < 0.3
+        is_set = different[:, rng.integers(4, size=n_columns)]
+        patterns, group = sets_of_rows(is_set)
+        expected, numbers = np.unique(~is_set.T, axis=0, return_inverse=True)
+        np.testing.assert_array_equal(patterns, expected)
+        np.testing.assert_array_equal(group, numbers.ravel())
+
+
+def test_fewer_parents_leave_the_scores_alone():
+    """A model with a lower limit is the one that would have been made with it."""
+    known = Options(forbidden=[("a", "b")], edge_prior=0.2, structure_prior="fair")
+    wide = prepare(numbers(), replace(known, max_parents=3))
+    narrow = prepare(numbers(), replace(known, max_parents=2))
+    made = wide.with_parents(2)
+    assert made.scorer is wide.scorer
+    assert (made.max_parents, made.knowledge) == (2, narrow.knowledge)
+    assert made.scores_digest == narrow.scores_digest != wide.scores_digest

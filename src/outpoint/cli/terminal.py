@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import typer
 
 from outpoint.errors import DataError, GraphError, OptionError
+from outpoint.files import absolute
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,7 +90,7 @@ def check_file(path: Path | None, option: str = "--out") -> None:
     try:
         if path.is_dir():
             raise OptionError(f"{path} is a directory: choose a file ({option}).")
-        directory = path.absolute().parent
+        directory = absolute(path).parent
         if not directory.is_dir():
             raise OptionError(f"there is no directory {path.parent}: choose another ({option}).")
         if not os.access(path if path.exists() else directory, os.W_OK):

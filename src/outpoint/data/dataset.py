@@ -291,13 +291,14 @@ class Dataset:
                 values[there, v] = 0.0 if constant[v] else centred / np.std(centred, ddof=1)
         return self._changed(values=values)
 
-    @property
+    @cached_property
     def standard_deviations(self) -> npt.NDArray[np.float64]:
         """The sample standard deviation of every column; 0 where only one value was observed."""
         deviations = np.zeros(self.n_nodes)
         for v in np.flatnonzero(~are_constant(self.values)):
             scaled, exponent = _tame(self.values[~self.missing[:, v], v])
             deviations[v] = np.ldexp(scaled.std(ddof=1), exponent)
+        deviations.flags.writeable = False
         return deviations
 
     def _changed(self, **changes: Any) -> "Dataset":

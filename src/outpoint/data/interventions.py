@@ -9,6 +9,7 @@ from math import isnan
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from outpoint.arrays import Booleans
 from outpoint.errors import DataError, OptionError
@@ -67,6 +68,18 @@ def mark_targets(interventions: Interventions, names: Sequence[str], n_obs: int)
     for row, targets in enumerate(interventions):
         is_set[row, [number[name] for name in targets]] = True
     return is_set
+
+
+def sets_of_rows(is_set: Booleans) -> tuple[Booleans, npt.NDArray[np.int64]]:
+    """The different sets of rows in which variables were not set, and the number of each one's.
+
+    Sets are compared as bytes: there may be a million rows.
+    """
+    unset = ~is_set.T
+    keys = [own.tobytes() for own in np.packbits(unset, axis=1)]
+    different = sorted(set(keys))
+    chosen = [keys.index(one) for one in different]
+    return unset[chosen], np.array([different.index(one) for one in keys], dtype=np.int64)
 
 
 def write_entries(interventions: Interventions, names: Sequence[str]) -> list[str]:

@@ -23,6 +23,7 @@ from outpoint.tables.parent_sets import ParentSets, are_acyclic
 from outpoint.tables.view import TableView
 
 MOST_STEPS = 1 << 53
+MOST_TRIES = 1 << 60
 
 
 def check_counters(counters: NDArray[np.int64], n_warmup: int, thin: int) -> None:
@@ -60,9 +61,10 @@ def check_trace(view: TableView, trace: Trace, n_visits: int) -> None:
 
 
 def check_tries(accepted: NDArray[np.int64], attempts: NDArray[np.int64]) -> None:
-    """Check that there are no more successes than attempts."""
+    """Check that there are no more successes than attempts, and that these can be counted on."""
     is_count = (accepted >= 0) & (accepted <= attempts)
     require(is_count.all(), "more was accepted than tried")
+    require((attempts <= MOST_TRIES).all(), "more was tried than a run can try")
 
 
 def check_codes(view: TableView, codes: NDArray[Any]) -> None:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from outpoint.arrays import Booleans, Floats
 from outpoint.data import Dataset
+from outpoint.data.interventions import sets_of_rows
 from outpoint.errors import OptionError
 from outpoint.graphs import Dag
 from outpoint.graphs.layers import order_of
@@ -114,9 +115,9 @@ class ColumnMoments(Statistics):
     def from_data(cls, data: Dataset, coding: Coding) -> ColumnMoments:
         """Those of a table."""
         columns = coding.encode(data.values)
-        patterns, group = np.unique(~data.is_set.T, axis=0, return_inverse=True)
+        patterns, group = sets_of_rows(data.is_set)
         every = stack_moments([columns[rows] for rows in patterns], columns.shape[1])
-        return cls(every, group.astype(np.int64))
+        return cls(every, group)
 
     def counts(self, child: int, states: Configurations) -> tuple[States, Floats]:
         """Not available: there are no tables."""

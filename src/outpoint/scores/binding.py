@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from outpoint.data import Dataset
 from outpoint.data.cells import parse_numbers
 from outpoint.data.dataset import Kind, describe_holes
+from outpoint.data.interventions import sets_of_rows
 from outpoint.errors import DataError, OptionError
 from outpoint.kinds import in_brief
 from outpoint.naming import count_of, enumerate_items, enumerate_names, option
@@ -222,7 +223,7 @@ def score_observed(data: Dataset, make: Callable[[Rows], FamilyScorer]) -> Famil
     every = np.ones(data.n_obs, dtype=np.bool_)
     if not data.interventions:
         return make(every)
-    patterns, group = np.unique(~data.is_set.T, axis=0, return_inverse=True)
+    patterns, group = sets_of_rows(data.is_set)
     scorers = [make(rows) if rows.any() else UnobservedScorer(make(every)) for rows in patterns]
     return InterventionScorer(scorers, group)
 

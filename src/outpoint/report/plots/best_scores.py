@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from outpoint.arguments import takes
 from outpoint.arrays import Floats
-from outpoint.errors import OptionError
+from outpoint.kinds import Kind, Number, demand, list_of
 from outpoint.posterior import Posterior
 from outpoint.report.layout import clip_label
-from outpoint.report.plots.style import LINES, add_legend, axes_for, colour_of, finish
+from outpoint.report.plots.style import AXES, FINITE, LINES, add_legend, axes_for, colour_of, finish
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +27,31 @@ POINTS_PER_WIDTH = 8
 """Points at which a density is drawn, so that narrow kernels look smooth."""
 
 
+MOST_RUNS = 10_000
+WIDTHS = Number("a number of log units from 0.001 to a million", least=1e-3, most=1e6)
+MOST_POINTS = 20_000_000
+"""Points of a density times runs in it, which are kept in memory together."""
+
+
+@dataclass(frozen=True)
+class Groups(Kind):
+    """Best scores of runs, in groups with names."""
+
+    words: str = "a list of posteriors or finite log scores, or a dictionary of such lists by name"
+
+    def read(self, value: Any) -> dict[str, Floats]:
+        """The scores by group; a single group is called ``runs``."""
+        groups = value if isinstance(value, Mapping) else {"runs": value}
+        demand(len(groups) > 0)
+        return {str(name): self._scores(group) for name, group in groups.items()}
+
+    def _scores(self, group: Any) -> Floats:
+        runs = list_of(group)
+        demand(0 < len(runs) <= MOST_RUNS)
+        return np.array([FINITE.read(_best(run)) for run in runs])
+
+
+@takes(runs=Groups(), reference=FINITE, bandwidth=WIDTHS, ax=AXES)
 def best_scores(
     runs: Mapping[str, Runs] | Runs,
     *,
@@ -37,20 +64,14 @@ def best_scores(
     ``runs`` holds posteriors or best log scores: one group of them, or several by name. Each run is
     smoothed by a Gaussian of width ``bandwidth`` (Silverman's rule by default); ticks mark runs.
     """
-    groups = {
-        name: np.array([_best(run) for run in group])
-        for name, group in (runs.items() if isinstance(runs, Mapping) else [("runs", runs)])
-    }
-    if not groups or any(len(scores) == 0 for scores in groups.values()):
-        raise OptionError("best_scores needs at least one run in each group.")
-    if bandwidth is not None and not bandwidth > 0:
-        raise OptionError(f"bandwidth must be a positive number of log units, not {bandwidth!r}.")
+    groups = cast(dict[str, Floats], runs)  # as it was read
     top = max(scores.max() for scores in groups.values()) if reference is None else reference
     ax = axes_for(ax)
     for number, (name, scores) in enumerate(groups.items()):
         width = bandwidth or _silverman(scores)
         low, high = scores.min() - top - 4 * width, scores.max() - top + 4 * width
-        x = np.linspace(low, high, max(512, int(POINTS_PER_WIDTH * (high - low) / width)))
+        n_points = min(POINTS_PER_WIDTH * (high - low) / width, MOST_POINTS / len(scores))
+        x = np.linspace(low, high, max(512, int(n_points)))
         colour = colour_of(number)
         ax.plot(
             x,
@@ -85,7 +106,7 @@ def smooth(x: Floats, values: Floats, width: float) -> Floats:
 
 
 def _best(run: Posterior | float) -> float:
-    return run.map_log_score if isinstance(run, Posterior) else float(run)
+    return run.map_log_score if isinstance(run, Posterior) else run
 
 
 def _silverman(scores: Floats) -> float:

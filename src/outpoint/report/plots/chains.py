@@ -12,18 +12,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from outpoint.arguments import COUNT, EDGE_LIST, SHARE, TEXT, ListOf, takes
 from outpoint.arrays import Floats
 from outpoint.errors import OptionError
-from outpoint.kinds import checked_count
+from outpoint.kinds import whole
 from outpoint.posterior import Posterior, SampledPosterior
+from outpoint.posterior.comparison import POSTERIOR
 from outpoint.posterior.posterior import plain_log_scores
 from outpoint.report.layout import clip_label
-from outpoint.report.plots.style import BLUE, GREEN, RED, add_legend, axes_for, colour_of, finish
+from outpoint.report.plots.style import (
+    AXES,
+    BLUE,
+    FINITE,
+    GREEN,
+    RED,
+    add_legend,
+    axes_for,
+    colour_of,
+    finish,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@takes(posterior=POSTERIOR, edges=EDGE_LIST, n_edges=COUNT, ax=AXES)
 def running_edges(
     posterior: Posterior,
     edges: Iterable[tuple[str, str]] | None = None,
@@ -65,7 +78,6 @@ def running_edges(
 
 def _uncertain(posterior: Posterior, n_edges: int) -> list[tuple[str, str]]:
     """The edges nearest to probability one half, each pair once."""
-    n_edges = checked_count(n_edges, "n_edges", 1)
     values = posterior.edge_probabilities.to_numpy()
     first, second = np.triu_indices(len(values), 1)
     turned = values[second, first] > values[first, second]
@@ -86,6 +98,7 @@ def _checked(edges: Iterable[tuple[str, str]], posterior: Posterior) -> list[tup
     return chosen
 
 
+@takes(posterior=POSTERIOR, chain=whole(0), reference=FINITE, ax=AXES)
 def traces(
     posterior: Posterior,
     *,
@@ -127,13 +140,13 @@ def _chosen(chain: int | None, n_chains: int) -> range:
     return range(chain, chain + 1)
 
 
+@takes(posterior=POSTERIOR, max_lag=COUNT, ax=AXES)
 def autocorrelation(posterior: Posterior, *, max_lag: int = 50, ax: Axes | None = None) -> Axes:
     """Autocorrelation of the log scores of the draws, by chain.
 
     Independent draws stay within the grey band at 95 % of the lags. A chain that never moved is
     shown at 1.
     """
-    max_lag = checked_count(max_lag, "max_lag", 1)
     ax = axes_for(ax, 7.0, 3.2)
     scores = plain_log_scores(posterior)
     n_draws = scores.shape[1]
@@ -171,7 +184,10 @@ def autocorrelate(values: Floats) -> Floats:
 
 MOST_VECTORS = 1000
 
+TWO = ListOf("two names", item=TEXT, size=2)
 
+
+@takes(first=POSTERIOR, second=POSTERIOR, tolerance=SHARE, names=TWO, ax=AXES)
 def concordance(
     first: Posterior,
     second: Posterior | None = None,

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from outpoint.arguments import SHARE, takes
 from outpoint.arrays import Floats
-from outpoint.errors import OptionError
+from outpoint.kinds import TRUTH
 from outpoint.posterior import Posterior
+from outpoint.posterior.comparison import POSTERIOR
 from outpoint.report.layout import (
     NODE_HEIGHT,
     Layout,
@@ -17,7 +19,7 @@ from outpoint.report.layout import (
     node_labels,
     orient_pairs,
 )
-from outpoint.report.plots.style import BLUE, ORANGE, add_legend, as_text, axes_for
+from outpoint.report.plots.style import AXES, BLUE, ORANGE, add_legend, as_text, axes_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,6 +33,7 @@ CERTAIN = 0.75
 HEAD = 9.0
 
 
+@takes(posterior=POSTERIOR, threshold=SHARE, cpdag=TRUTH, ax=AXES)
 def graph(
     posterior: Posterior,
     *,
@@ -45,8 +48,6 @@ def graph(
     as probable as the other, orange and open where it is not. With ``cpdag=True``
     lines have arrows only where the direction is compelled in most equivalence classes drawn.
     """
-    if not 0.0 <= threshold <= 1.0:
-        raise OptionError(f"threshold must be a probability from 0 to 1, not {threshold!r}.")
     edges = posterior.edge_probabilities.to_numpy()
     labels = node_labels(posterior.names)
     layout = compute_layout(orient_pairs(edges), labels)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from outpoint.arguments import takes
 from outpoint.arrays import Booleans
-from outpoint.errors import OptionError
+from outpoint.kinds import choice
 from outpoint.posterior import Posterior
+from outpoint.posterior.comparison import POSTERIOR
 from outpoint.report.layout import orient_pairs
-from outpoint.report.plots.style import as_text, axes_for, probability_colours, shown
+from outpoint.report.plots.style import AXES, as_text, axes_for, probability_colours, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +22,12 @@ MOST_NUMBERS = 16
 MOST_LABELS = 70
 
 
+@takes(
+    posterior=POSTERIOR,
+    of=choice("edges", "ancestors"),
+    order=choice("causes", "data"),
+    ax=AXES,
+)
 def heatmap(
     posterior: Posterior,
     *,
@@ -32,8 +40,6 @@ def heatmap(
     ``order="causes"`` sorts the variables so that probable edges point from the upper left to the
     lower right, where cycles allow it; ``order="data"`` keeps the columns of the data.
     """
-    if of not in ("edges", "ancestors") or order not in ("causes", "data"):
-        raise OptionError("of must be 'edges' or 'ancestors', and order 'causes' or 'data'.")
     frame = posterior.edge_probabilities if of == "edges" else posterior.ancestor_probabilities
     values = frame.to_numpy()
     n = len(values)

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from outpoint.arguments import SHARE, takes
 from outpoint.arrays import Floats
 from outpoint.data.dataset import lagged_name
 from outpoint.posterior import Posterior
-from outpoint.report.plots.style import BLUE, ORANGE, as_text, axes_for, shown
+from outpoint.posterior.comparison import POSTERIOR
+from outpoint.report.plots.style import AXES, BLUE, ORANGE, as_text, axes_for, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +23,7 @@ WIDTH = 3.0
 """Distance from one time to the next, in units of the distance between two variables."""
 
 
+@takes(posterior=POSTERIOR, at_least=SHARE, ax=AXES)
 def slices(posterior: Posterior, *, at_least: float = LEAST, ax: Axes | None = None) -> Axes:
     """The times of a series side by side, the present on the right, static columns below.
 
@@ -57,6 +60,7 @@ def slices(posterior: Posterior, *, at_least: float = LEAST, ax: Axes | None = N
     return ax
 
 
+@takes(posterior=POSTERIOR, at_least=SHARE, ax=AXES)
 def rolled_up(posterior: Posterior, *, at_least: float = LEAST, ax: Axes | None = None) -> Axes:
     """The network of a series with one node per variable: an edge stands for any lag.
 

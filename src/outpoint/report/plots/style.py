@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from outpoint.kinds import Number, Tested
 from outpoint.report.layout import LONGEST_NAME, clip_label
 
 if TYPE_CHECKING:
@@ -24,6 +26,16 @@ COLOURS = (BLUE, ORANGE, PURPLE, SKY, GREEN, RED)
 """The palette of Okabe & Ito, which the colour-blind can tell apart. Green and red come last: in
 traces they mark the best and the reference score."""
 LINES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
+
+
+def _is_axes(given: Any) -> bool:
+    """Whether these are axes, whose module was imported by whoever made them."""
+    return isinstance(given, sys.modules["matplotlib.axes"].Axes)
+
+
+LARGEST = sys.float_info.max
+FINITE = Number("a finite number", least=-LARGEST, most=LARGEST)
+AXES = Tested("the axes of a Matplotlib figure", test=_is_axes)
 
 
 def colour_of(index: int) -> str:
