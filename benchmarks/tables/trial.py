@@ -21,6 +21,7 @@ import pandas as pd
 import outpoint as op
 from outpoint import learning
 from outpoint.cli import main
+from outpoint.naming import command_line
 
 GIVEN = 30.0
 """Seconds that ``learn`` is given."""
@@ -85,7 +86,8 @@ def try_table(file: Path, tell: Callable[[Any], None], *, again: bool) -> None:
     for name, command in COMMANDS.items():
         step = run(name, tuple(own.get(word, word) for word in command))
         tell(_expect_no_difference(step) if name == "compare" else step)
-    tell(_called("load", lambda: check_answers(kept["posterior"], op.load(Path(RUN)))))
+    with command_line():  # whose words stand in the verdict of the fresh posterior
+        tell(_called("load", lambda: check_answers(kept["posterior"], op.load(Path(RUN)))))
     if again:
         tell(_called("run again", lambda: _make_again(kept["again"], Path(RUN).absolute())))
 
