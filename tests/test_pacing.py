@@ -118,6 +118,6 @@ def test_what_exact_runs_take() -> None:
     assert describe_cost(24, 2) == "about 9 minutes and 12.1 GB of memory"
     assert is_quick(20, 2**34, seconds=60.0, threads=2)
     assert not is_quick(20, 2**34, seconds=1.0, threads=2)
-    with pytest.raises(TooLargeError, match=r"takes about .* and time is 1 seconds"):
+    with pytest.raises(TooLargeError, match=r"takes about .* but time is 1 seconds"):
         require_in_time(24, 1.0)
     require_in_time(24, None)

@@ -17,6 +17,7 @@ NAMES = {
     "pilot": 6,
     "augment": 1,
     "first tables": 6,
+    "widening": 6,
     "unfold": 1,
     "exact parts": 1,
     "parameters": 1,

@@ -307,7 +307,7 @@ def _widened(
     for number in range(rounds):
         if clock.seconds > CHOOSING_SHARE * (clock.seconds + clock.left()):
             return begin._replace(pilots=FIRST_TABLES + WIDENING * number)
-        report(Progress("looking for parents that are no candidates", number / rounds))
+        report(Progress("looking for parents beyond the candidates", number / rounds))
         seed = named_seed(asked.known_seed, "widening", number)
         seeds = np.random.SeedSequence(seed).spawn(len(begin.tables))
         setup = Setup(model, split, is_exact=False, begin=begin, n_warmup=0, seeds=tuple(seeds))

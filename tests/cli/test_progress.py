@@ -195,7 +195,7 @@ def test_when_python_shows_it(
 def test_a_function_of_the_user_is_called() -> None:
     with module.shown(print) as callback:
         assert callback is print
-    with pytest.raises(op.OptionError, match="progress is True, False, None or a function"):
+    with pytest.raises(op.OptionError, match="progress must be True, False, None or a function"):
         op.find_map("asia", progress=3)  # type: ignore[arg-type]
 
 

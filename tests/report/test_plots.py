@@ -131,7 +131,7 @@ def test_heat_map_shows_the_probabilities():
     assert [label.get_text() for label in ax.get_yticklabels()] == list(posterior.names)
     ax = op.plots.heatmap(posterior, of="ancestors", order="data")
     np.testing.assert_allclose(ax.images[0].get_array(), posterior.ancestor_probabilities)
-    with pytest.raises(op.OptionError, match="of is one of edges, ancestors, not 'paths'"):
+    with pytest.raises(op.OptionError, match="of must be one of edges, ancestors, not 'paths'"):
         op.plots.heatmap(posterior, of="paths")
 
 
@@ -286,7 +286,7 @@ def test_best_scores_that_are_far_apart():
     ax = op.plots.best_scores(range(5000), bandwidth=0.001)
     assert len(ax.get_lines()[0].get_xdata()) == 4000
     for hostile in (itertools.count(), range(10**12), [1.0, float("nan")], [float("inf")]):
-        with pytest.raises(op.OptionError, match="runs is a list of posteriors or finite"):
+        with pytest.raises(op.OptionError, match="runs must be a list of posteriors or finite"):
             op.plots.best_scores(hostile)
 
 

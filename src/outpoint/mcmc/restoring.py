@@ -25,6 +25,9 @@ from outpoint.tables.view import TableView
 MOST_STEPS = 1 << 53
 MOST_TRIES = 1 << 60
 
+LARGEST = 1e100
+"""Largest size of a score or a mean: of larger ones no variance could be computed."""
+
 
 def check_counters(counters: NDArray[np.int64], n_warmup: int, thin: int) -> None:
     """Check steps, warm-up and thinning, of a chain that was planned with these two."""
@@ -81,8 +84,8 @@ def check_codes(view: TableView, codes: NDArray[Any]) -> None:
 def check_draws(view: TableView, draws: KeptDags) -> None:
     """Check that DAGs exist and that their scores and weights are finite."""
     check_codes(view, draws.codes)
-    is_finite = np.isfinite(draws.log_score).all() and np.isfinite(draws.log_weight).all()
-    require(is_finite, "the score of a draw is not a number")
+    is_usable = _are_usable(draws.log_score) and _are_usable(draws.log_weight)
+    require(is_usable, "the score of a draw is not a number")
 
 
 def check_order(order: NDArray[np.int64]) -> None:
@@ -130,8 +133,8 @@ def check_ladder(ladder: Ladder, hottest: float) -> None:
     require(((ladder.rejection >= 0) & (ladder.rejection <= most)).all(), "a swap was never tried")
     require(ladder.round_trips[0] >= 0, "a number of round trips is negative")
     numbers = (ladder.moments, ladder.origin, ladder.hot_sums)
-    is_finite = all(np.isfinite(array).all() for array in numbers)
-    require(is_finite and (ladder.moments[:, ::2] >= 0.0).all(), "a mean is not a number")
+    are_usable = all(_are_usable(array) for array in numbers)
+    require(are_usable and (ladder.moments[:, ::2] >= 0.0).all(), "a mean is not a number")
 
 
 def read_generator(content: NDArray[np.uint8], own: Any) -> dict[str, Any]:
@@ -157,6 +160,11 @@ def _has_form(value: Any, own: Any) -> bool:
     if isinstance(own, str):
         return bool(value == own)
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _are_usable(numbers: NDArray[Any]) -> bool:
+    """Whether all are numbers that can be squared and added up."""
+    return bool((np.abs(numbers) <= LARGEST).all())
 
 
 def are_close(ours: Any, theirs: Any) -> bool:

@@ -4,7 +4,7 @@ Most nodes have few parents, and the scores of all sets of their candidates are 
 completed table: a limit for all nodes would be too low for a few or too slow for the others. Short
 chains from the first tables tell around their DAGs what is excluded (:mod:`.excluded`), and nodes
 of which something matters get the candidates and the size of sets that they ask for. Chains then go
-on from there, until nothing is asked for any more or there would be too many families.
+on from there, until nothing is asked for any more or there would be too many families or sums.
 """
 
 from typing import NamedTuple
@@ -21,6 +21,10 @@ from outpoint.tables.parent_sets import count_candidates
 FIRST_FAMILIES = 20_000
 MOST_FAMILIES = 100_000
 """Families that are scored for every completed table: at first, and at most."""
+
+MOST_SUMS = 500_000
+"""Sums over sets of candidates that are made for every completed table at most, 2^k for a node with
+k of them: a few nodes can have many candidates."""
 
 MOST_OWN = 16
 """Most candidates of a node that asks for more."""
@@ -94,7 +98,7 @@ def widen(
         limit = min(limit, max_parents, len(own))
         tried = _with_row(candidates, int(v), own)
         now = np.where(np.arange(len(limits)) == v, limit, limits)
-        if _count_families(tried, now) <= MOST_FAMILIES:
+        if _count_families(tried, now) <= MOST_FAMILIES and _count_sums(tried) <= MOST_SUMS:
             candidates, limits = tried, now
     if np.array_equal(candidates, begin.candidates) and np.array_equal(limits, begin.limits):
         return None
@@ -122,3 +126,8 @@ def _count_families(candidates: NDArray[np.int32], limits: NDArray[np.int32]) ->
     """How many families there are."""
     numbers = count_candidates(candidates).tolist()
     return sum(count_subsets(k, min(k, int(m))) for k, m in zip(numbers, limits, strict=True))
+
+
+def _count_sums(candidates: NDArray[np.int32]) -> int:
+    """How many sets of candidates there are."""
+    return sum(2**k for k in count_candidates(candidates).tolist())
