@@ -15,6 +15,7 @@ from outpoint import augmentation
 from outpoint.missing import widening
 from outpoint.posterior.augmented import AugmentedPosterior
 from outpoint.processors import limited_threads
+from outpoint.scores.base import count_subsets
 
 TOLERANCE = 0.03
 """About six standard errors of an edge in runs of these lengths."""
@@ -99,6 +100,16 @@ def test_a_node_of_many_parents_gets_them() -> None:
     assert (post.edge_probabilities.loc[list("abcdef"), "g"] > 0.99).all()
     assert post.missing_mass is not None
     assert post.missing_mass.max() < 0.01
+
+
+@pytest.mark.usefixtures("pairs_at_first")
+def test_a_node_gets_what_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice as many parents would be one family too many, six are not."""
+    n = len(hub().columns)
+    all_but_one = count_subsets(n - 1, 2) * (n - 1)
+    monkeypatch.setattr(widening, "MOST_FAMILIES", all_but_one + count_subsets(n - 1, 6))
+    post = sampled(hub(), 60)
+    assert (post.edge_probabilities.loc[list("abcdef"), "g"] > 0.99).all()
 
 
 @pytest.mark.usefixtures("pairs_at_first")

@@ -19,7 +19,7 @@ from outpoint.scores.base import count_subsets
 from outpoint.tables.parent_sets import count_candidates
 
 FIRST_FAMILIES = 20_000
-MOST_FAMILIES = 100_000
+MOST_FAMILIES = 150_000
 """Families that are scored for every completed table: at first, and at most."""
 
 MOST_SUMS = 500_000
@@ -94,12 +94,14 @@ def widen(
             both = np.union1d(own, np.flatnonzero(missing.edges[:, v] >= WORTH_IT))
             best = np.argsort(-worth[both, v], kind="stable")[: max(MOST_OWN, len(own))]
             own = np.sort(both[best])
-        limit = limits[v] * (2 if larger[v] >= WORTH_IT else 1)
-        limit = min(limit, max_parents, len(own))
+        wanted = limits[v] * (2 if larger[v] >= WORTH_IT else 1)
+        wanted = max(int(limits[v]), min(wanted, max_parents, len(own)))
         tried = _with_row(candidates, int(v), own)
-        now = np.where(np.arange(len(limits)) == v, limit, limits)
-        if _count_families(tried, now) <= MOST_FAMILIES and _count_sums(tried) <= MOST_SUMS:
-            candidates, limits = tried, now
+        for limit in range(wanted, int(limits[v]) - 1, -1):
+            now = np.where(np.arange(len(limits)) == v, limit, limits)
+            if _count_families(tried, now) <= MOST_FAMILIES and _count_sums(tried) <= MOST_SUMS:
+                candidates, limits = tried, now
+                break
     if np.array_equal(candidates, begin.candidates) and np.array_equal(limits, begin.limits):
         return None
     return begin._replace(
