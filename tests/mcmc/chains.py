@@ -55,7 +55,6 @@ class Recipe:
             cumulative,
             self.block,
             families=1,
-            full_reversals=0.5,
             hot_redraws=0.5,
             sweep=self.sweep,
             fresh_sizes=sizes,

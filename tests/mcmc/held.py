@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from outpoint.kernels import kernel
 from outpoint.mcmc.crossover import Crossover, make_crossover
+from outpoint.mcmc.moves.blocks import DagBlock, make_dag_block
 from outpoint.mcmc.moves.families import Redraws, make_redraws, redraw_together
 from outpoint.mcmc.moves.node_gibbs import make_placement, place_node
 from outpoint.mcmc.moves.outside import (
@@ -26,7 +27,7 @@ from outpoint.mcmc.moves.outside import (
     redraw_node,
 )
 from outpoint.mcmc.moves.proposals import try_move
-from outpoint.mcmc.moves.rev import Reversals, make_reversals, reverse_edges
+from outpoint.mcmc.moves.rev import reverse_edges
 from outpoint.mcmc.partition import PartitionState, copy_partition, make_partition, score_partition
 from outpoint.mcmc.trace import Trace, make_trace
 from outpoint.tables import ScoreTable
@@ -54,9 +55,6 @@ Holding = tuple[frozenset[int] | None, ...]
 State = tuple[int, Holding]
 
 PLACE, REDRAW, REVERSE, METROPOLIS, TOGETHER, HOLD = 0, 1, 2, 3, 4, 5
-
-FULL_SHARE = 0.4
-"""Reversals that draw from all sets."""
 
 
 def table_over(
@@ -113,6 +111,10 @@ class HeldTarget:
 
     def is_inside(self, v: int, s: frozenset[int]) -> bool:
         return s <= set(self.candidates[v])
+
+    def is_tabulated(self, v: int, s: frozenset[int]) -> bool:
+        """Whether a set is inside or near, with one member outside the candidates."""
+        return len(s - set(self.candidates[v])) <= 1
 
     def sets(self, v: int, *, inside: bool) -> list[frozenset[int]]:
         return [
@@ -331,9 +333,7 @@ def take_steps(view, start, kind, argument, power, work, trace, rng, layers, hel
         elif kind == REDRAW:
             redraw_node(view, state, argument, power, placement, work.redrawing.redraw, rng)
         elif kind == REVERSE:
-            reverse_edges(
-                view, state, work.reversals, argument, FULL_SHARE, power, power == 1.0, trace, rng
-            )
+            reverse_edges(view, state, work.reversals, argument, power, power == 1.0, trace, rng)
         elif kind == HOLD:
             hold_or_release(view, state, argument, power, rng)
         elif kind == TOGETHER:
@@ -355,7 +355,7 @@ class Workspace(NamedTuple):
 
     proposal: PartitionState
     redrawing: Redrawing
-    reversals: Reversals
+    reversals: DagBlock
     redraws: Redraws
     crossover: Crossover
 
@@ -365,7 +365,7 @@ def make_workspace(view: TableView) -> Workspace:
     return Workspace(
         make_partition(n),
         make_redrawing(view),
-        make_reversals(view),
+        make_dag_block(view),
         make_redraws(view),
         make_crossover(n, most_parents(view)),
     )

@@ -4,6 +4,8 @@ The matrices come from listing states, see ``tests.mcmc.held``. Frequencies are 
 chi-square; the stated false-alarm rate is that of a whole test function (seeds are fixed).
 """
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 
 import numba
@@ -14,11 +16,12 @@ from outpoint.mcmc.moves.blocks import LEAST_BLOCK_POWER
 from outpoint.mcmc.partition import make_partition
 from outpoint.mcmc.replicas import make_ladder, make_replicas
 from outpoint.mcmc.samplers.partition import partition_of
+from outpoint.tables import near
 from outpoint.tables.outside import outside_penalty
+from outpoint.tables.view import view_table
 from tests.grids import first
 from tests.mcmc.held import (
     ALL,
-    FULL_SHARE,
     HOLD,
     METROPOLIS,
     PLACE,
@@ -55,41 +58,36 @@ REV_POWERS = (1.0, 0.5, 0.2)
 
 @lru_cache
 def reversals(name: str) -> Floats:
-    """The REV kernel on DAGs, inside and outside sets alike."""
-    problem = held_target(name).target
-    return reversal_matrix(problem, list_reversals(problem))
+    """The REV kernel on DAGs, over inside and near sets; nodes with other sets are left alone."""
+    return limited_reversals(held_target(name), HeldTarget.is_tabulated)
 
 
-@lru_cache
-def inside_reversals(name: str) -> Floats:
-    """The REV kernel on DAGs that leaves nodes with outside sets alone and draws inside sets."""
-    problem, whole = held_target(name), held_target(name).target
+def limited_reversals(
+    problem: HeldTarget, is_listed: Callable[[HeldTarget, int, frozenset[int]], bool]
+) -> Floats:
+    """The REV kernel on DAGs over some sets alone."""
+    whole = problem.target
     family = {
-        (v, s): score if problem.is_inside(v, s) else -np.inf
+        (v, s): score if is_listed(problem, v, s) else -np.inf
         for (v, s), score in whole.family.items()
     }
-    inside = Target(whole.n, whole.view, whole.log_dag, family)
+    few = Target(whole.n, whole.view, whole.log_dag, family)
     dags = parent_sets(whole.n)
 
-    def has_inside_ends(move: Proposed) -> bool:
+    def has_listed_ends(move: Proposed) -> bool:
         before, after = dags[move.start], dags[move.end]
         ends = [v for v in range(whole.n) if before[v] != after[v]]
         assert len(ends) == 2
-        return all(problem.is_inside(v, before[v]) for v in ends)
+        return all(is_listed(problem, v, before[v]) for v in ends)
 
     with np.errstate(over="ignore"):
-        return reversal_matrix(whole, [m for m in list_reversals(inside) if has_inside_ends(m)])
-
-
-def mixed_reversals(name: str) -> Floats:
-    """All sets, or inside sets only."""
-    return FULL_SHARE * reversals(name) + (1 - FULL_SHARE) * inside_reversals(name)
+        return reversal_matrix(whole, [m for m in list_reversals(few) if has_listed_ends(m)])
 
 
 def reverse_matrix(name: str, power: float, block: int) -> Floats:
     """Reversals through a DAG, accepted by what that does to the weight."""
     problem = held_target(name)
-    inside = problem.through_dags(np.linalg.matrix_power(mixed_reversals(name), block))
+    inside = problem.through_dags(np.linalg.matrix_power(reversals(name), block))
     return tempered(inside, problem.log_excess(power), 1.0)
 
 
@@ -189,9 +187,8 @@ def test_declared_steps_keep_the_law(name, power):
 @pytest.mark.parametrize("name", ALL)
 def test_declared_reversals_keep_the_law_to_any_power(name):
     problem = held_target(name)
-    for kernel in (reversals(name), inside_reversals(name)):
-        check_invariant(problem.target.dags, kernel)
-        check_balanced(problem.target.dags, kernel)
+    check_invariant(problem.target.dags, reversals(name))
+    check_balanced(problem.target.dags, reversals(name))
     for power in (*REV_POWERS, 0.7):
         for block in (1, 3):
             matrix = reverse_matrix(name, power, block)
@@ -285,6 +282,17 @@ def test_compiled_moves_keep_what_is_held(name, move, power):
 )
 def test_compiled_reversals_to_any_power(name, block, power):
     check_steps(held_target(name), reverse_matrix(name, power, block), REVERSE, block, power, 5_000)
+
+
+def test_reversals_without_room_for_near_sets_draw_inside_sets(monkeypatch):
+    monkeypatch.setattr(near, "MOST_BYTES", 0)
+    problem = held_target("four, two")
+    view = view_table(problem.table)
+    assert not view.near.n_others.any()
+    bare = replace(problem, target=replace(problem.target, view=view))
+    on_dags = limited_reversals(problem, HeldTarget.is_inside)
+    check_invariant(problem.target.dags, on_dags)
+    check_steps(bare, problem.through_dags(on_dags), REVERSE, 1, 1.0, 5_000)
 
 
 def test_reversals_of_hot_replicas_are_short_and_then_none():

@@ -27,7 +27,7 @@ from tests.mcmc.laws import (
     tempered,
 )
 from tests.mcmc.loops import count_and_put_back
-from tests.mcmc.test_held_sets import mixed_reversals, reverse_matrix
+from tests.mcmc.test_held_sets import reversals, reverse_matrix
 
 FALSE_ALARM = 1e-6
 POWER = 0.3  # neither 1 - b nor b^2 is b
@@ -76,7 +76,7 @@ def test_the_comparison_itself_accepts_the_right_laws():
 @pytest.mark.parametrize("name", ["three", "four, one"])
 def test_reversals_with_another_second_acceptance(name, exponent):
     problem = held_target(name)
-    inside = problem.through_dags(np.linalg.matrix_power(mixed_reversals(name), 2))
+    inside = problem.through_dags(np.linalg.matrix_power(reversals(name), 2))
     wrong = tempered(inside, problem.log_excess(POWER), exponent)
     assert rejects(problem.law(POWER), wrong)
     assert is_told_apart(problem, wrong, REVERSE, 2, POWER, 8_000)
@@ -85,7 +85,7 @@ def test_reversals_with_another_second_acceptance(name, exponent):
 @pytest.mark.parametrize("name", ["three", "four, one"])
 def test_reversals_accepted_by_weights_without_penalties(name):
     problem = held_target(name)
-    inside = problem.through_dags(np.linalg.matrix_power(mixed_reversals(name), 2))
+    inside = problem.through_dags(np.linalg.matrix_power(reversals(name), 2))
     wrong = tempered(inside, problem.log_weight, 1.0 - POWER)
     assert rejects(problem.law(POWER), wrong)
     assert is_told_apart(problem, wrong, REVERSE, 2, POWER, 8_000)

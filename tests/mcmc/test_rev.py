@@ -11,7 +11,8 @@ import pytest
 
 from outpoint.kernels import kernel
 from outpoint.mcmc.dag import make_dag
-from outpoint.mcmc.moves.rev import make_reversals, reverse_edges
+from outpoint.mcmc.moves.blocks import make_dag_block
+from outpoint.mcmc.moves.rev import reverse_edges
 from outpoint.mcmc.partition import copy_partition, make_partition
 from outpoint.mcmc.trace import make_trace
 from outpoint.tables.view import empty_scores
@@ -129,7 +130,7 @@ def count_blocks(view, start, block, power, n_draws, work, trace, rng, table, co
     fine = True
     for _ in range(n_draws):
         copy_partition(start, state)
-        reverse_edges(view, state, work, block, 0.5, power, power == 1.0, trace, rng)
+        reverse_edges(view, state, work, block, power, power == 1.0, trace, rng)
         copy_partition(state, full)
         score(view, full)
         fine &= is_valid(state) and not differs(full, state)
@@ -142,7 +143,7 @@ def test_compiled_blocks(name, n, block):
     problem, table = target(name, n), code_table(n)
     matrix = through_dags(problem, np.linalg.matrix_power(reversals(name, n), block))
     rng = np.random.default_rng(block)
-    work, trace = make_reversals(problem.view), make_trace(n, 0)
+    work, trace = make_dag_block(problem.view), make_trace(n, 0)
     for x in np.flatnonzero(problem.possible):
         start = scored_state(problem.view, partitions(n)[x], rng)
         counts = np.zeros(len(table), dtype=np.int64)

@@ -76,6 +76,12 @@ def others(it: KnownTable, child: int) -> set[int]:
     return set(range(it.table.n_nodes)) - {child}
 
 
+def tabulated(it: KnownTable, child: int, member: int, allowed: set[int]) -> list[tuple[int, ...]]:
+    """Inside and near sets with this member, or with any (-1)."""
+    sets = [s for s in admissible_sets(child, allowed) if it.sums.is_tabulated(child, s)]
+    return [s for s in sets if member < 0 or member in s]
+
+
 def some_candidates(it: KnownTable, child: int) -> set[int]:
     return set(sorted(candidates(it, child))[:2])
 
@@ -102,6 +108,8 @@ WITH = {
     ),
     "outside: few allowed": (with_outside, lambda it: (7, 3, {0, 3, 8})),
     "knowledge: required parents": (with_knowledge, lambda it: (2, 1, others(it, 2))),
+    "any member": (with_outside, lambda it: (5, -1, others(it, 5))),
+    "any member, few allowed": (with_outside, lambda it: (7, -1, {0, 3, 8})),
 }
 
 MEETING = {
@@ -126,8 +134,8 @@ def test_draws_of_any_set(make: Callable, question: Callable) -> None:
 def test_draws_of_sets_with_a_member(make: Callable, question: Callable) -> None:
     it = make()
     child, member, allowed = question(it)
-    law = law_over(it, child, [s for s in admissible_sets(child, allowed) if member in s])
-    draws = draw(lambda rng: it.sums.draw_with(child, member, allowed, rng))
+    law = law_over(it, child, tabulated(it, child, member, allowed))
+    draws = draw(lambda rng: it.sums.draw_tabulated(child, member, allowed, rng))
     assert p_value(draws, law) > FALSE_ALARM
 
 
@@ -155,10 +163,11 @@ def test_large_spread_draws_the_best_set() -> None:
 
 WRONG = {
     "ignores the member": lambda it, rng: it.sums.draw(5, others(it, 5), rng),
-    "takes another member": lambda it, rng: it.sums.draw_with(5, 8, others(it, 5), rng),
-    "never leaves the candidates": lambda it, rng: it.sums.draw_with(
+    "takes another member": lambda it, rng: it.sums.draw_tabulated(5, 8, others(it, 5), rng),
+    "never leaves the candidates": lambda it, rng: it.sums.draw_tabulated(
         5, 9, candidates(it, 5) | {9}, rng
     ),
+    "leaves out what is not near": lambda it, rng: it.sums.draw_tabulated(5, 9, others(it, 5), rng),
 }
 
 

@@ -11,8 +11,8 @@ def log_sum_any(view, node, layer, level):
 
 
 @numba.njit(cache=True)
-def log_sum_with(view, node, member, layer, level):
-    return sums.log_sum_with(view, node, member, layer, level)
+def log_tabulated(view, node, member, layer, level):
+    return sums.log_tabulated(view, node, member, layer, level)
 
 
 @numba.njit(cache=True)
@@ -31,8 +31,8 @@ def sample_any(view, node, layer, level, log_total, rng):
 
 
 @numba.njit(cache=True)
-def sample_with(view, node, member, layer, level, log_total, rng):
-    return sums.sample_with(view, node, member, layer, level, log_total, rng)
+def draw_tabulated(view, node, member, layer, level, log_total, rng):
+    return sums.draw_tabulated(view, node, member, layer, level, log_total, rng)
 
 
 @numba.njit(cache=True)

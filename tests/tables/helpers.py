@@ -51,10 +51,14 @@ class Sums:
             compiled.log_sum_any(self.view, child, self.layers(child, allowed), self.LEVEL)
         )
 
-    def log_with(self, child: int, member: int, allowed: Iterable[int]) -> float:
-        """Over the sets within ``allowed`` that contain ``member``, which is allowed."""
+    def log_tabulated(self, child: int, member: int, allowed: Iterable[int]) -> float:
+        """Over inside and near sets within ``allowed`` that contain ``member``, if it is not -1."""
         layer = self.layers(child, allowed)
-        return float(compiled.log_sum_with(self.view, child, member, layer, self.LEVEL))
+        return float(compiled.log_tabulated(self.view, child, member, layer, self.LEVEL))
+
+    def is_tabulated(self, child: int, parents: Iterable[int]) -> bool:
+        """Whether a set is inside or near."""
+        return len(set(parents) - set(self.table.candidates_of(child).tolist())) <= 1
 
     def log_tau(self, child: int, allowed: Iterable[int], required: Iterable[int]) -> float:
         """Over the sets within ``allowed`` that meet ``required``: summed, or held one by one."""
@@ -72,13 +76,13 @@ class Sums:
         code = compiled.sample_any(self.view, child, layer, self.LEVEL, total, rng)
         return self.table.parent_sets.members_of(child, int(code))
 
-    def draw_with(
+    def draw_tabulated(
         self, child: int, member: int, allowed: Iterable[int], rng: np.random.Generator
     ) -> tuple[int, ...]:
-        """A set within ``allowed`` that contains ``member``."""
+        """An inside or near set within ``allowed`` that contains ``member``, if it is not -1."""
         layer = self.layers(child, allowed)
-        total = compiled.log_sum_with(self.view, child, member, layer, self.LEVEL)
-        code = compiled.sample_with(self.view, child, member, layer, self.LEVEL, total, rng)
+        total = compiled.log_tabulated(self.view, child, member, layer, self.LEVEL)
+        code = compiled.draw_tabulated(self.view, child, member, layer, self.LEVEL, total, rng)
         return self.table.parent_sets.members_of(child, int(code))
 
     def draw_meeting(

@@ -283,7 +283,7 @@ def test_a_hundred_nodes(large: tuple[np.ndarray, ScoreTable]) -> None:
             assert got == pytest.approx(expected, rel=0, abs=1e-9)
         best = max(subsets(allowed, 2), key=lambda s, child=child: score(child, s))
         assert table.log_score(child, best) == pytest.approx(score(child, best), abs=1e-9)
-        drawn = sums.draw_with(child, 70, allowed, rng)
+        drawn = sums.draw_tabulated(child, 70, allowed, rng)
         assert 70 in drawn
         assert set(drawn) <= allowed
 

@@ -79,9 +79,16 @@ def assert_sums(it: KnownTable, child: int, allowed: set[int], required: set[int
     )
     assert it.sums.log_sum(child, allowed) == near(log_tau(it.score, child, allowed))
     for member in sorted(allowed)[:2]:
-        sets = [s for s in admissible_sets(child, allowed) if member in s]
-        total = log_sum_exp(it.score(child, s) for s in sets)
-        assert it.sums.log_with(child, member, allowed) == near(total)
+        assert_tabulated(it, child, member, allowed)
+    assert_tabulated(it, child, -1, allowed)
+
+
+def assert_tabulated(it: KnownTable, child: int, member: int, allowed: set[int]) -> None:
+    """The sum over inside and near sets with a member, or over all of them (-1)."""
+    sets = [s for s in admissible_sets(child, allowed) if it.sums.is_tabulated(child, s)]
+    total = log_sum_exp(it.score(child, s) for s in sets if member < 0 or member in s)
+    found = it.sums.log_tabulated(child, member, allowed)
+    assert found == pytest.approx(total, rel=0, abs=ACCURACY)
 
 
 @every_table

@@ -58,8 +58,8 @@ REV_SHARE = 0.07
 OUTSIDE_SHARE = 0.15
 """Share of steps that redraw place and parent sets of a node, where there are outside sets."""
 
-SHORT_LIST = 64
-"""Outside sets of a node up to which going through all of them costs little, on average."""
+SHORT_LIST = 640
+"""Outside sets of a node, on average, up to which hot replicas go through all of them."""
 
 PARENTS_SHARE = 0.05
 """Share of steps that draw a node's parents anew, where required edges make them necessary."""
@@ -92,14 +92,9 @@ def paper_order_mix(n_nodes: int) -> dict[str, float]:
     return {"swap_any": large, "swap_adjacent": 1 - large}
 
 
-def full_reversals(mean_length: float) -> float:
-    """Share of reversals that draw from all sets, by the length of the lists of outside sets."""
-    return min(1.0, SHORT_LIST / max(mean_length, 1.0))
-
-
 def hot_redraws(mean_length: float) -> float:
     """Share of their redraws that hot replicas make, which go through most of a list."""
-    return min(1.0, 10.0 * SHORT_LIST / max(mean_length, 1.0))
+    return min(1.0, SHORT_LIST / max(mean_length, 1.0))
 
 
 def user_mix(moves: Moves) -> dict[str, float]:

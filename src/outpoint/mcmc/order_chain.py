@@ -147,7 +147,7 @@ def _add_outside_edges(view, chain, trace, row, node):
         share = np.exp(view.outside.score[place] - chain.log_sum[node])
         if share < EPSILON:
             break
-        if is_open(view, place, allowed, chain.position, chain.position[node], -1):
+        if is_open(view, place, allowed, chain.position, chain.position[node]):
             add_outside_set(trace, view, row, node, place, share)
 
 

@@ -24,11 +24,9 @@ class Plan(NamedTuple):
     """What a chain does: fixed while it is being recorded.
 
     ``cumulative`` are the summed probabilities of the moves in the order of ``MOVES``; a step of
-    replica 0 that picks REV takes ``block`` of them, one that picks FAMILIES ``families``. A share
-    ``full_reversals`` of the reversals draws from all sets, the others from inside sets; replicas
-    other than 0 make a share ``hot_redraws`` of their redraws, the others are placements after a
-    try to hold or to release a single set.
-    Replicas are swapped every ``sweep`` steps.
+    replica 0 that picks REV takes ``block`` of them, one that picks FAMILIES ``families``.
+    Replicas other than 0 make a share ``hot_redraws`` of their redraws, the others are placements
+    after a try to hold or to release a single set. Replicas are swapped every ``sweep`` steps.
     With ``fresh_sizes`` the last replica is drawn afresh before each swap, see
     :func:`~outpoint.mcmc.replicas.draw_partition`; its power must be 0. Neighbours that are not
     swapped try ``exchanges`` of parts of their DAGs; there are ``rounds`` of both after a sweep. A
@@ -38,7 +36,6 @@ class Plan(NamedTuple):
     cumulative: NDArray[np.float64]
     block: int
     families: int
-    full_reversals: float
     hot_redraws: float
     sweep: int
     fresh_sizes: NDArray[np.float64]

@@ -1,8 +1,10 @@
 """Sums over parent sets as the samplers need them, and draws from those sums.
 
 *Inside* sets are subsets of a node's candidates, known by their masks; all other admissible sets
-are *outside* and known by their places in a list. One number stands for either: the code of a set
-is its mask, or ``~place``, which is negative. Formulas: docs/math.md#inside-and-outside-sets.
+are *outside* and known by their places in a list. Those with one member outside the candidates are
+*near*: sums over them are tabulated, like those over inside sets (:mod:`outpoint.tables.near`). One
+number stands for any of them: the code of a set is its mask, or ``~place``, which is negative.
+Formulas: docs/math.md#inside-and-outside-sets.
 
 Which nodes are allowed as parents is said by ``layer`` and ``level``: u is if ``layer[u] < level``.
 Samplers over DAGs use layer 0 for allowed and 1 for blocked nodes, and level 1.
@@ -16,6 +18,9 @@ from outpoint.tables.view import inside_score, inside_sum, sum_containing
 
 INSIDE = -1
 """Stands in ``held`` for a node whose parents are summed over the inside sets."""
+
+LEAST_SHARE = 1e-3
+"""Share of a sum below which what a candidate adds is summed anew: differences are rounded."""
 
 REFUSALS = 8
 """Sets of a list that are drawn without a look at which are allowed, at most."""
@@ -90,33 +95,31 @@ def log_tau(view, node, layer, level, held):
 
 
 @inlined
-def is_open(view, place, allowed, layer, level, member):
-    """Whether an outside set is allowed and contains ``member``, if that is not -1.
+def is_open(view, place, allowed, layer, level):
+    """Whether an outside set is allowed.
 
     ``allowed`` is the mask of the allowed candidates: it decides about most sets.
     """
     if view.outside.inside[place] & ~allowed != 0:
         return False
-    has_member = member < 0
     for k in range(view.outside.members.shape[1]):
         u = view.outside.members[place, k]
         if u < 0:
             break
         if layer[u] >= level:
             return False
-        has_member = has_member or u == member
-    return has_member
+    return True
 
 
 @inlined
-def add_outside(view, node, layer, level, member, total):
-    """``total`` with the log sum of the allowed outside sets (with ``member``) added."""
+def add_outside(view, node, layer, level, total):
+    """``total`` with the log sum of the allowed outside sets added."""
     outside = view.outside
     allowed = allowed_mask(view, node, layer, level)
     for place in range(outside.start[node], outside.start[node + 1]):
         if outside.log_tail[place] < total + LOG_EPSILON:
             break
-        if is_open(view, place, allowed, layer, level, member):
+        if is_open(view, place, allowed, layer, level):
             total = log_add(total, outside.score[place])
     return total
 
@@ -125,23 +128,69 @@ def add_outside(view, node, layer, level, member, total):
 def log_sum_any(view, node, layer, level):
     """Log sum over all allowed parent sets of ``node``."""
     inside = inside_sum(view, node, allowed_mask(view, node, layer, level))
-    return add_outside(view, node, layer, level, -1, inside)
+    return add_outside(view, node, layer, level, inside)
 
 
 @inlined
-def log_inside_with(view, node, member, layer, level):
-    """Log sum over the allowed inside sets of ``node`` that contain ``member``."""
+def is_tabulated(view, code):
+    """Whether a set is an inside or a near one, so that sums over such sets have it."""
+    return code >= 0 or view.near.outer[~code] >= 0
+
+
+@inlined
+def log_tabulated(view, node, member, layer, level):
+    """Log sum over the allowed inside and near sets of ``node`` that have ``member``.
+
+    Here and below a ``member`` of -1 stands for any, or none.
+    """
+    allowed = allowed_mask(view, node, layer, level)
+    inside = log_inside_with(view, node, member, allowed)
+    return log_add(inside, log_near_with(view, node, member, allowed, layer, level))
+
+
+@inlined
+def log_inside_with(view, node, member, allowed):
+    """Log sum over the inside sets of ``node`` within ``allowed`` that have ``member``."""
+    if member < 0:
+        return inside_sum(view, node, allowed)
+    position = view.position[node, member]
+    return sum_containing(view, node, position, allowed) if position >= 0 else -np.inf
+
+
+@inlined
+def log_near_with(view, node, member, allowed, layer, level):
+    """Log sum over the allowed near sets of ``node`` that have ``member``."""
+    total = -np.inf
+    for j in range(view.near.n_others[node]):
+        if layer[view.near.others[node, j]] < level:
+            total = log_add(total, near_sum(view, node, j, member, allowed))
+    return total
+
+
+@inlined
+def near_sum(view, node, j, member, allowed):
+    """Log sum over the near sets of ``node`` with the j-th of the others, and with ``member``."""
+    near = view.near
+    width, first = near.n_others[node], near.first[node] + j
+    if member < 0:
+        return near.log_sums[first + allowed * width]
     position = view.position[node, member]
     if position < 0:
-        return -np.inf
-    return sum_containing(view, node, position, allowed_mask(view, node, layer, level))
-
-
-@inlined
-def log_sum_with(view, node, member, layer, level):
-    """Log sum over the allowed parent sets of ``node`` that contain ``member``."""
-    inside = log_inside_with(view, node, member, layer, level)
-    return add_outside(view, node, layer, level, member, inside)
+        is_member = near.others[node, j] == member
+        return near.log_sums[first + allowed * width] if is_member else -np.inf
+    whole = near.log_sums[first + allowed * width]
+    without = near.log_sums[first + (allowed & ~(1 << position)) * width]
+    if without == -np.inf:
+        return whole
+    share = -np.expm1(without - whole)
+    if share > LEAST_SHARE:
+        return whole + np.log(share)
+    total = -np.inf  # the difference is not known well enough
+    row = node * view.n_candidates.size + near.others[node, j]
+    for i in range(near.start[row], near.start[row + 1]):
+        if near.mask[i] & ~allowed == 0 and near.mask[i] >> position & 1:
+            total = log_add(total, view.outside.score[near.place[i]])
+    return total
 
 
 @inlined
@@ -163,18 +212,65 @@ def draw_inside(view, ranking, row, node, allowed, log_total, uniform):
 
 
 @inlined
-def draw_outside(view, node, layer, level, member, log_total, uniform):
+def draw_outside(view, node, layer, level, log_total, uniform):
     """The code of an outside set, drawn like an inside one."""
     outside = view.outside
     allowed = allowed_mask(view, node, layer, level)
     chosen = np.int64(0)
     for place in range(outside.start[node], outside.start[node + 1]):
-        if is_open(view, place, allowed, layer, level, member):
+        if is_open(view, place, allowed, layer, level):
             chosen = ~np.int64(place)
             uniform -= np.exp(outside.score[place] - log_total)
             if uniform < 0.0:
                 break
     return chosen
+
+
+@inlined
+def draw_tabulated(view, node, member, layer, level, log_total, rng):
+    """The code of a set drawn from those of :func:`log_tabulated`, their log sum given."""
+    allowed = allowed_mask(view, node, layer, level)
+    inside = log_inside_with(view, node, member, allowed)
+    uniform = rng.random()
+    if uniform < np.exp(inside - log_total):
+        if member < 0:
+            return draw_inside(view, view.ranked, node, node, allowed, log_total, uniform)
+        row = node * view.candidates.shape[1] + view.position[node, member]
+        return draw_inside(view, view.containing, row, node, allowed, log_total, uniform)
+    near = log_near_with(view, node, member, allowed, layer, level)
+    return draw_near(view, node, member, allowed, layer, level, near, rng)
+
+
+@inlined
+def draw_near(view, node, member, allowed, layer, level, log_total, rng):
+    """The code of a near set, drawn from those of :func:`log_near_with`, their log sum given.
+
+    The member outside is drawn first, then one of the sets that go with it.
+    """
+    near = view.near
+    uniform = rng.random()
+    chosen, log_own = -1, -np.inf
+    for j in range(near.n_others[node]):
+        if layer[near.others[node, j]] < level:
+            log_sum = near_sum(view, node, j, member, allowed)
+            if log_sum > -np.inf:
+                chosen, log_own = j, log_sum
+                uniform -= np.exp(log_sum - log_total)
+                if uniform < 0.0:
+                    break
+    needed = np.int64(0)
+    if member >= 0 and view.position[node, member] >= 0:
+        needed = np.int64(1) << view.position[node, member]
+    row = node * view.n_candidates.size + near.others[node, chosen]
+    code = np.int64(0)
+    uniform = rng.random()
+    for i in range(near.start[row], near.start[row + 1]):
+        if near.mask[i] & ~allowed == 0 and near.mask[i] & needed == needed:
+            code = ~np.int64(near.place[i])
+            uniform -= np.exp(view.outside.score[near.place[i]] - log_own)
+            if uniform < 0.0:
+                break
+    return code
 
 
 @inlined
@@ -216,7 +312,7 @@ def sample_any(view, node, layer, level, log_total, rng):
     inside = np.exp(inside_sum(view, node, allowed) - log_total)
     if uniform < inside or view.outside.score.size == 0:
         return draw_inside(view, view.ranked, node, node, allowed, log_total, uniform)
-    return draw_outside(view, node, layer, level, -1, log_total, uniform - inside)
+    return draw_outside(view, node, layer, level, log_total, uniform - inside)
 
 
 @inlined
@@ -237,7 +333,7 @@ def draw_any(view, node, layer, level, rng):
     found = 1.0  # what is known to be allowed, relative to the inside sets
     log_left = inside + np.log(most - found)
     while place < stop and outside.log_tail[place] >= log_left:
-        if is_open(view, place, allowed, layer, level, -1):
+        if is_open(view, place, allowed, layer, level):
             found += np.exp(outside.score[place] - inside)
             if found >= most:
                 return _draw_listed(view, node, allowed, layer, level, rng)
@@ -264,19 +360,7 @@ def _draw_listed(view, node, allowed, layer, level, rng):
                 low = middle
             else:
                 high = middle
-        if is_open(view, low, allowed, layer, level, -1):
+        if is_open(view, low, allowed, layer, level):
             return ~np.int64(low)
-    log_outside = add_outside(view, node, layer, level, -1, -np.inf)
-    return draw_outside(view, node, layer, level, -1, log_outside, rng.random())
-
-
-@inlined
-def sample_with(view, node, member, layer, level, log_total, rng):
-    """Draw an allowed parent set with ``member``; ``log_total`` is ``log_sum_with``."""
-    uniform = rng.random()
-    inside = np.exp(log_inside_with(view, node, member, layer, level) - log_total)
-    if uniform < inside or view.outside.score.size == 0:
-        allowed = allowed_mask(view, node, layer, level)
-        row = node * view.candidates.shape[1] + view.position[node, member]
-        return draw_inside(view, view.containing, row, node, allowed, log_total, uniform)
-    return draw_outside(view, node, layer, level, member, log_total, uniform - inside)
+    log_outside = add_outside(view, node, layer, level, -np.inf)
+    return draw_outside(view, node, layer, level, log_outside, rng.random())

@@ -10,11 +10,17 @@ from numpy.typing import NDArray
 from outpoint.kernels import inlined
 from outpoint.tables.dense import MaskLists, rank_containing, starts_from
 from outpoint.tables.logspace import skip_bit
-from outpoint.tables.outside import OutsideSets, no_outside, penalty_curves
+from outpoint.tables.near import NearSets, tabulate_near
+from outpoint.tables.outside import OutsideSets, penalty_curves
 from outpoint.tables.parent_sets import count_candidates
 from outpoint.tables.table import ScoreTable
 
-PARTS: dict[str, Any] = {"ranked": MaskLists, "containing": MaskLists, "outside": OutsideSets}
+PARTS: dict[str, Any] = {
+    "ranked": MaskLists,
+    "containing": MaskLists,
+    "outside": OutsideSets,
+    "near": NearSets,
+}
 
 
 class TableView(NamedTuple):
@@ -42,6 +48,7 @@ class TableView(NamedTuple):
     ranked: MaskLists
     containing: MaskLists
     outside: OutsideSets
+    near: NearSets
     penalty: NDArray[np.float64]
 
 
@@ -63,6 +70,7 @@ def view_table(table: ScoreTable) -> TableView:
         table.ranked,
         rank_containing(table.ranked, table.candidates.shape[1]),
         table.outside,
+        tabulate_near(table, position),
         penalty_curves(table.outside),
     )
     for array in _named_arrays(view).values():
@@ -92,11 +100,6 @@ def sum_containing(view, node, position, allowed):
 def empty_scores(view: TableView) -> NDArray[np.float64]:
     """The score of every node without parents."""
     return view.dense[view.mask_start[:-1]]
-
-
-def inside_only(view: TableView) -> TableView:
-    """The view without outside sets."""
-    return view._replace(outside=no_outside(len(view.candidates)))
 
 
 def candidate_positions(candidates: NDArray[np.int32]) -> NDArray[np.int16]:

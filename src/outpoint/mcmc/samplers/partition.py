@@ -45,7 +45,6 @@ class PartitionChain(Chain):
             cumulative=self._mix(view, settings.moves, rev),
             block=1,
             families=1,
-            full_reversals=mixes.full_reversals(mean_length),
             hot_redraws=mixes.hot_redraws(mean_length),
             sweep=SWEEP,
             fresh_sizes=np.zeros((0, 0)),
