@@ -100,7 +100,8 @@ FALLING = 0.7
 """What counts as clearly less, relative to the pilot before."""
 
 TURNED = 0.1
-"""What the use of an edge counts for the candidate that would turn it around."""
+"""What the use of an edge counts for the candidate that would turn it around: modes in which a sure
+edge is turned are worth more than companions that are used now and then."""
 
 STAYING = 0.01
 """What being a candidate already counts: less than to be a neighbour in any searched DAG, but nodes
@@ -238,8 +239,8 @@ def _try_candidates(
         kept = np.maximum(
             near, STAYING * spread_edges(np.ones(table.candidates.shape), table.candidates)
         )
-        turned = np.where(TURNED * use.T >= WORTH_IT, 1.0 + TURNED * use.T, kept)
-        table = stage.assemble(stage.choose(np.where(use >= WORTH_IT, 2.0 + use, turned)))
+        worth = np.maximum(use, TURNED * use.T)
+        table = stage.assemble(stage.choose(np.where(worth >= WORTH_IT, 2.0 + worth, kept)))
         lacks = changes.max()
         goes_on = most_used >= WORTH_A_PILOT or WORTH_A_LOOK <= lacks <= FALLING * lacked
         if not (round_number == 0 or goes_on) or not pace.allows_pilot(
