@@ -206,7 +206,14 @@ class SetScorer(FamilyScorer):
         alone: Members = np.asarray(parents, dtype=np.int16)
         children = np.full(len(alone), child, dtype=np.int16)
         together: Members = np.sort(np.column_stack([alone, children]), axis=1)
-        return np.subtract(self.all_sets(together), self.all_sets(alone))
+        return np.subtract(self._any_sets(together), self._any_sets(alone))
+
+    def _any_sets(self, members: Members) -> Scores:
+        """F of rows in any order: they are scored in colex order, in which neighbours share work."""
+        out = np.empty(len(members))
+        order = np.lexsort(members.T) if members.size else np.arange(len(members))
+        out[order] = self.all_sets(members[order])
+        return out
 
     def fill_families(
         self, children: Nodes, max_parents: int, out: Scores, pool: Executor | None = None
