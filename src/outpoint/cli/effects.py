@@ -139,7 +139,7 @@ def effects(
 
     Example: outpoint effects outpoint-run-boston --effect medv
     """
-    from outpoint.cli.terminal import check_file, load_run
+    from outpoint.cli.terminal import check_file, load_run, shows_progress
     from outpoint.kinds import checked_seed
 
     check_file(output.out)
@@ -148,16 +148,21 @@ def effects(
     posterior = load_run(run)
     question.check(posterior.names)
     contrast = question.contrast(posterior.names)
+    with shows_progress(quiet=output.quiet) as progress:
+        drawn: dict[str, Any] = {"n_draws": draws, "seed": seed, "progress": progress}
+        if contrast is not None:
+            one = posterior.effect(
+                *contrast, None, question.effect_level, interval_level=level, **drawn
+            )
+        elif steps is not None:
+            table = posterior.effects_over_time(steps, level=level, **drawn)
+        else:
+            found = posterior.causal_effects(level=level, units=units, **drawn)
     if contrast is not None:
-        one = posterior.effect(
-            *contrast, None, question.effect_level, n_draws=draws, seed=seed, interval_level=level
-        )
         _show_one(posterior, one, output)
     elif steps is not None:
-        table = posterior.effects_over_time(steps, n_draws=draws, seed=seed, level=level)
         _show_steps(posterior, question.rows_of(table), level, output)
     else:
-        found = posterior.causal_effects(n_draws=draws, seed=seed, level=level, units=units)
         _show_pairs(posterior, found, question, output)
 
 
