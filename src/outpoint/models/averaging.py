@@ -78,6 +78,24 @@ class Predicted(NamedTuple):
     sds: Floats
 
 
+class Completions(NamedTuple):
+    """Completed rows (row, completion, variable), the logs of their steps, and the lines in them.
+
+    Where a continuous ``column`` is unknown, completions are the same but for it in as many as
+    there are ``nodes`` (row and rest of the completion, value); ``middle`` is one of these.
+    """
+
+    full: Floats
+    log_steps: Floats
+    column: int | None = None
+    nodes: Floats = np.zeros((0, 1))
+
+    @property
+    def middle(self) -> int:
+        """The number of a value in the middle."""
+        return self.nodes.shape[1] // 2
+
+
 @dataclass(frozen=True, eq=False)
 class AveragedModel:
     """A model with weighted DAGs (DAG, parent, child); drawn parameters use ``seed``.
@@ -226,9 +244,9 @@ class AveragedModel:
         self, values: Floats, missing: Integers, needed: Booleans, target: int | None
     ) -> Predicted:
         """The predictions of rows, summed over their completions."""
-        full, log_steps = self._completions(values, missing, needed)
-        n_rows = len(full)
-        total = self._log_average(values, full, missing, needed) + log_steps
+        completions = self._completions(values, missing, needed)
+        full, n_rows = completions.full, len(values)
+        total = self._log_average(values, completions, missing, needed) + completions.log_steps
         total = np.where(np.isnan(total), -np.inf, total)  # levels without a code
         density = _log_sum(total, axis=1)
         known = ~np.isnan(values) & ~self.model.given
@@ -251,17 +269,18 @@ class AveragedModel:
         )
         return Predicted(log_density, np.zeros(n_rows), weights, nothing, nothing)
 
-    def _completions(
-        self, values: Floats, missing: Integers, needed: Booleans
-    ) -> tuple[Floats, Floats]:
-        """Completed rows (row, completion, variable) and the logs of their steps."""
+    def _completions(self, values: Floats, missing: Integers, needed: Booleans) -> Completions:
+        """The completions of rows; the values of a continuous variable count fastest."""
         coding = self.model.coding
         full, log_steps = values[:, None, :].copy(), np.zeros((len(values), 1))
+        line: tuple[int, Floats] | tuple[()] = ()
         for v in sorted(missing, key=lambda v: coding.levels[v] is None):
             levels = coding.levels[v]
             n_before = full.shape[1]
             if levels is None:
                 nodes, steps = self._nodes(full.reshape(-1, full.shape[2]), int(v), needed)
+                line = coding.columns_of(v)[0], nodes
+                nodes = nodes * coding.scales[v] + coding.shifts[v]
                 nodes, steps = (one.reshape(len(values), -1) for one in (nodes, steps))
                 n_new = nodes.shape[1] // n_before
             else:
@@ -271,10 +290,10 @@ class AveragedModel:
             full = np.repeat(full, n_new, axis=1)
             full[:, :, v] = nodes
             log_steps = np.repeat(log_steps, n_new, axis=1) + steps
-        return full, log_steps
+        return Completions(full, log_steps, *line)
 
     def _nodes(self, rows: Floats, variable: int, needed: Booleans) -> tuple[Floats, Floats]:
-        """Values of a continuous variable (row, node) in the units of the data, and log steps.
+        """Values of the column of a continuous variable (row, node), and log steps.
 
         Centre and width are those of a normal approximation given the rest of the row, in the DAG
         with the most weight: the variable's own family and those of its children are taken as
@@ -304,16 +323,16 @@ class AveragedModel:
         u = STEP * np.arange(-half, half + 1)
         nodes = centre[:, None] + width[:, None] * np.sinh(u)
         log_steps = np.log(STEP * width)[:, None] + np.log(np.cosh(u))
-        scale, shift = self.model.coding.scales[variable], self.model.coding.shifts[variable]
-        return nodes * scale + shift, log_steps
+        return nodes, log_steps
 
     def _log_average(
-        self, values: Floats, full: Floats, missing: Integers, needed: Booleans
+        self, values: Floats, completions: Completions, missing: Integers, needed: Booleans
     ) -> Floats:
         """Log densities (row, completion) of completed rows, averaged over DAGs."""
-        n_rows, n_all, n = full.shape
+        n_rows, n_all, n = completions.full.shape
         rows = self.model.coding.encode(values)
-        completed = self.model.coding.encode(full.reshape(-1, n))
+        apart = completions.full.reshape(-1, completions.nodes.shape[1], n)
+        completed = self.model.coding.encode(apart[:, completions.middle])
         with np.errstate(divide="ignore"):
             base = np.tile(np.log(self.weights)[:, None], n_rows)
         varied: list[tuple[Integers, list[Floats | None]]] = []
@@ -325,12 +344,13 @@ class AveragedModel:
             spread: list[Floats | None] = [None] * len(sets)
             for i, parents in enumerate(sets):
                 family = self.model.family(int(v), parents)
-                own = completed if is_varied[i] else rows
-                found = sum((part.log_predictive(own) for part in family), np.zeros(len(own)))
                 if is_varied[i]:
+                    found = np.zeros(apart.shape[:2])
+                    for part in family:
+                        found += _along(part, completed, completions)
                     spread[i] = found.reshape(n_rows, n_all)
                 else:
-                    logs[i] = found
+                    logs[i] = sum(part.log_predictive(rows) for part in family)
             base += logs[numbers]
             if any(is_varied):
                 varied.append((np.where(is_varied, np.arange(len(sets)), -1)[numbers], spread))
@@ -466,6 +486,15 @@ def _fill_or_weigh(
         part.fill(own, rng)
         columns[hidden] = own
         total[~hidden] += part.log_predictive(columns[~hidden])
+
+
+def _along(part: Regression | Table, columns: Floats, completions: Completions) -> Floats:
+    """Log densities (row, value) of one column, with the values that another one may have."""
+    column = completions.column
+    if isinstance(part, Regression) and column in (part.child, *part.parents):
+        assert column is not None
+        return part.log_predictive_along(columns, column, completions.nodes)
+    return part.log_predictive(columns)[:, None]
 
 
 def _averaged(
