@@ -338,6 +338,11 @@ class Tested(Kind):
         return str(value) if isinstance(value, str) else value
 
 
+def is_progress(value: Any) -> bool:
+    """Whether this says what becomes of reports on progress."""
+    return isinstance(value, bool) or is_function_of_one(value)
+
+
 def is_function_of_one(value: Any) -> bool:
     """Whether this takes one argument, as far as its signature says; a class is not a function."""
     if isinstance(value, type) or not callable(value):
@@ -369,3 +374,6 @@ def is_edge_prior(value: Any) -> bool:
         return len(shape) == 2
     is_collection = isinstance(value, Mapping | Sequence) and not isinstance(value, str | bytes)
     return is_collection or hasattr(value, "as_value")
+
+
+PROGRESS = Tested("True, False, None or a function of the progress", test=is_progress)

@@ -47,6 +47,15 @@ Advance = Callable[[float], None]
 """A function that is told how much work has been done since its last call."""
 
 
+def say_nothing(fraction: float) -> None:
+    """Be told a fraction, and do nothing."""
+
+
+def part_of(tell: FractionCallback, start: float, end: float) -> FractionCallback:
+    """For a part of the work that takes its fraction from ``start`` to ``end``."""
+    return lambda fraction: tell(start + (end - start) * fraction)
+
+
 def tell_fractions(total: float, callback: FractionCallback | None) -> Advance:
     """A function that adds up the work done and gives ``callback`` its fraction of ``total``."""
     finished = 0.0

@@ -20,7 +20,7 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 
 from outpoint.kernels import are_cached
-from outpoint.progress import Progress, ProgressCallback
+from outpoint.progress import FractionCallback, Progress, ProgressCallback, say_nothing
 
 SECONDS_BETWEEN_LINES = 10.0
 PATIENCE = 2.0
@@ -39,6 +39,13 @@ def shown(progress: GivenProgress) -> Iterator[ProgressCallback | None]:
             yield showing
     else:
         yield None
+
+
+@contextmanager
+def shown_stage(progress: GivenProgress, stage: str) -> Iterator[FractionCallback]:
+    """For work of one stage: what is to be told the fraction that is done."""
+    with shown(progress) as show:
+        yield say_nothing if show is None else lambda done: show(Progress(stage, done))
 
 
 def _in_notebook() -> bool:

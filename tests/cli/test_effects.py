@@ -76,12 +76,21 @@ def test_categories_have_effects(run: Run) -> None:
     check_schema(found, "effects")
     assert found["left_out"] == []
     assert {row["cause"] for row in found["effects"]} == set(op.datasets.boston().names)
-    shown = run("effects", "r", "--cause", "chas", "--draws", "20").out
-    assert (
-        "Meaning   how much one unit more of the cause, or its last level instead of its first "
-        "(chas: 1 to 2), changes the mean of the effect, or the probability of its last "
-        "level; probability is that of a directed path\n" in shown
-    )
+    one_more, of_mean = "one unit more of the cause", "the mean of the effect"
+    last, of_last = "its last level instead of its first (chas: 1 to 2)", "probability of"
+    for words, meaning in {
+        (): f"{one_more}, or {last}, changes {of_mean}, or the {of_last} its last level",
+        ("--cause", "chas"): "the last level of the cause instead of its first (chas: 1 to 2) "
+        f"changes {of_mean}",
+        ("--cause", "age"): f"{one_more} changes {of_mean}, or the {of_last} its last level "
+        "(chas: 2)",
+        ("--effect", "chas"): f"{one_more} changes the {of_last} the last level of the effect "
+        "(chas: 2)",
+        ("--cause", "age", "--effect", "tax"): f"{one_more} changes {of_mean}",
+    }.items():
+        shown = run("effects", "r", *words, "--draws", "20").out
+        expected = f"Meaning   how much {meaning}; probability is that of a directed path\n"
+        assert expected in shown
 
 
 def test_effects_in_series(run: Run) -> None:

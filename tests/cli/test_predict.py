@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 import outpoint as op
+from outpoint import showing
 from outpoint.cli.summary import print_table
 from tests.cli.conftest import Run, Runs, check_schema, strict_json
 
@@ -113,3 +114,16 @@ def test_refusals(run: Run, runs: Runs, words: list[str], message: str) -> None:
     assert (outcome.code, outcome.out) == (2, "")
     assert message in outcome.err
     assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["predict", "new.csv", "--target", "b"], ["effects"]])
+def test_what_takes_long_says_how_far_it_is(
+    run: Run, runs: Runs, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("new.csv").write_text("a\n1.5\n-2\n")
+    words = [words[0], str(runs.exact), *words[1:]]
+    assert run(*words).err == ""
+    monkeypatch.setattr(showing, "PATIENCE", -1.0)
+    stage = "predicting" if words[0] == "predict" else "drawing effects"
+    assert run(*words).err == f"{stage} ...\n"
+    assert run(*words, "--quiet").err == ""

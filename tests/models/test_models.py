@@ -5,6 +5,7 @@ import pytest
 
 from outpoint.data import Dataset
 from outpoint.models import NetworkModel
+from outpoint.models.conditionals import Regression
 from outpoint.scores import BIC, SCORES, BDeu, BGe
 from tests.models.oracle import predictor
 from tests.reference import all_dags
@@ -152,3 +153,29 @@ def test_weights_of_levels_are_the_densities_of_their_codes() -> None:
                 given[:, network.coding.columns_of(v)] = codes[level]
                 expected = sum(part.log_density(given) for part in network.families[v])
                 np.testing.assert_allclose(found[:, level], expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("score", [name for name in TABLES if name != "bdeu"])
+def test_densities_along_a_column_are_those_of_changed_rows(score: str) -> None:
+    data, rng = TABLES[score], np.random.default_rng(3)
+    model = model_of(score, data)
+    columns = model.coding.encode(data.values[:10])
+    families = [
+        part
+        for dag in allowed(score, data, all_dags(4))[::10]
+        for family in model.families(dag)
+        for part in family
+        if isinstance(part, Regression)
+    ]
+    as_parent = 0
+    for part in families:
+        for column in {part.child, *part.parents}:
+            values = columns[:, column, None] + rng.normal(scale=30.0, size=(10, 5))
+            found = part.log_predictive_along(columns, column, values)
+            for place in range(5):
+                changed = columns.copy()
+                changed[:, column] = values[:, place]
+                expected = part.log_predictive(changed)
+                np.testing.assert_allclose(found[:, place], expected, rtol=1e-9, atol=1e-9)
+            as_parent += column != part.child
+    assert as_parent > 5

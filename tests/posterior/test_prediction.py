@@ -1,14 +1,20 @@
 """Predictions, simulated rows and parameters: of fresh runs, and of the same ones read back."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import ndtr
 
 import outpoint as op
+from outpoint.arrays import Floats
 from outpoint.data import Dataset
 from outpoint.errors import DataError, OptionError
+from outpoint.models.averaging import Predicted
+from outpoint.posterior.prediction import mixture_quantiles
+from outpoint.progress import Progress, ProgressCallback
 from tests.models.test_models import TABLES
 
 
@@ -109,3 +115,58 @@ def test_wrong_questions_get_a_sentence() -> None:
     bic = op.learn(TABLES["bge"], score="bic", seed=1)
     with pytest.raises(OptionError, match="need a score with a model"):
         bic.predict(TABLES["bge"], "a")
+
+
+def by_halves(weights: Floats, means: Floats, sds: Floats, asked: float) -> float:
+    """A quantile of a mixture by plain bisection."""
+    low, high = float((means - 40 * sds).min()), float((means + 40 * sds).max())
+    for _ in range(200):
+        middle = (low + high) / 2
+        is_low = weights @ ndtr((middle - means) / sds) < asked
+        low, high = (middle, high) if is_low else (low, middle)
+    return (low + high) / 2
+
+
+@pytest.mark.parametrize("spread", [0.1, 1.0, 30.0, 1e6])
+def test_quantiles_of_mixtures(spread: float) -> None:
+    """Also where parts lie far apart, are of different widths or weigh nothing."""
+    rng = np.random.default_rng(5)
+    weights = rng.dirichlet(np.full(7, 0.3), size=20)
+    means, sds = spread * rng.normal(size=(20, 7)), rng.gamma(1.0, size=(20, 7)) + 1e-3
+    weights[:, 0], sds[:, 0] = 0.0, 0.0
+    weights /= weights.sum(axis=1, keepdims=True)
+    nothing = np.zeros(20)
+    asked = [0.001, 0.3, 0.5, 0.999]
+    found = mixture_quantiles(Predicted(nothing, nothing, weights, means, sds), asked)
+    for row in range(20):
+        own = weights[row, 1:], means[row, 1:], sds[row, 1:]
+        for i, q in enumerate(asked):
+            reached = own[0] @ ndtr((found[row, i] - own[1]) / own[2])
+            assert reached == pytest.approx(q, abs=max(1e-9, 1e-11 * spread))
+            assert found[row, i] == pytest.approx(by_halves(*own, q), rel=1e-6, abs=1e-6 * spread)
+
+
+QUESTIONS: dict[str, Callable[[op.Posterior, ProgressCallback], object]] = {
+    "predicting": lambda post, tell: post.predict(
+        pd.DataFrame({"a": np.linspace(-1, 1, 3000)}), "b", progress=tell
+    ),
+    "drawing effects": lambda post, tell: post.causal_effects(n_draws=50, progress=tell),
+}
+
+
+@pytest.mark.parametrize("stage", QUESTIONS)
+@pytest.mark.parametrize("score", ["bge", "conditional-gaussian"])
+def test_what_takes_long_tells_how_far_it_is(stage: str, score: str) -> None:
+    told: list[Progress] = []
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"))
+    if score != "bge":
+        frame["c"] = np.where(frame["c"] > 0, "high", "low")
+    post = op.learn(frame, score=score, seed=1)
+    QUESTIONS[stage](post, told.append)
+    fractions = [one.fraction for one in told]
+    assert {one.stage for one in told} == {stage}
+    assert fractions == sorted(fractions)
+    if (stage, score) != ("drawing effects", "bge"):  # all at once, where it takes no time
+        assert len(set(fractions)) > 2
+        assert fractions[-1] == pytest.approx(1.0)

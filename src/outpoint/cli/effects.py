@@ -1,6 +1,6 @@
 """``outpoint effects``: causal effects from a run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -139,7 +139,7 @@ def effects(
 
     Example: outpoint effects outpoint-run-boston --effect medv
     """
-    from outpoint.cli.terminal import check_file, load_run
+    from outpoint.cli.terminal import check_file, load_run, shows_progress
     from outpoint.kinds import checked_seed
 
     check_file(output.out)
@@ -148,16 +148,21 @@ def effects(
     posterior = load_run(run)
     question.check(posterior.names)
     contrast = question.contrast(posterior.names)
+    with shows_progress(quiet=output.quiet) as progress:
+        drawn: dict[str, Any] = {"n_draws": draws, "seed": seed, "progress": progress}
+        if contrast is not None:
+            one = posterior.effect(
+                *contrast, None, question.effect_level, interval_level=level, **drawn
+            )
+        elif steps is not None:
+            table = posterior.effects_over_time(steps, level=level, **drawn)
+        else:
+            found = posterior.causal_effects(level=level, units=units, **drawn)
     if contrast is not None:
-        one = posterior.effect(
-            *contrast, None, question.effect_level, n_draws=draws, seed=seed, interval_level=level
-        )
         _show_one(posterior, one, output)
     elif steps is not None:
-        table = posterior.effects_over_time(steps, n_draws=draws, seed=seed, level=level)
         _show_steps(posterior, question.rows_of(table), level, output)
     else:
-        found = posterior.causal_effects(n_draws=draws, seed=seed, level=level, units=units)
         _show_pairs(posterior, found, question, output)
 
 
@@ -236,7 +241,7 @@ def _print(
         table = table.assign(mean_in_sd=sizes)
     order = (-abs(sizes)).argsort(kind="stable")[:N_SHOWN]
     print_table(console, table.iloc[order], title, significant=IN_UNITS)
-    print_line(console, "Meaning", _meaning(found))
+    print_line(console, "Meaning", _meaning(found, table))
     print_line(
         console,
         "Draws",
@@ -248,15 +253,36 @@ def _print(
     print_line(console, "Verdict", posterior.verdict)
 
 
-def _meaning(found: "CausalEffects") -> str:
+def _meaning(found: "CausalEffects", table: "pd.DataFrame") -> str:
     """Say what is changed, what responds, and what ``probability`` is the probability of."""
-    sets = [f"{name}: {first} to {last}" for name, (first, last) in found.outermost.items()]
-    listed = ", ".join(sets[:N_SETS_SHOWN]) + (", ..." if len(sets) > N_SETS_SHOWN else "")
-    change, response = "one unit more of the cause", "the mean of the effect"
-    if sets:
-        change += f", or its last level instead of its first ({listed}),"
-        response += ", or the probability of its last level"
+    causes, effects = (dict.fromkeys(table[column]) for column in ("cause", "effect"))
+    sets = [f"{name}: {first} to {last}" for name, (first, last) in _levels(found, causes)]
+    levels = [f"{name}: {last}" for name, (_, last) in _levels(found, effects)]
+    if len(sets) == len(causes):
+        change = f"the last level of the cause instead of its first ({_listed(sets)})"
+    elif sets:
+        change = (
+            f"one unit more of the cause, or its last level instead of its first ({_listed(sets)}),"
+        )
+    else:
+        change = "one unit more of the cause"
+    if len(levels) == len(effects):
+        response = f"the probability of the last level of the effect ({_listed(levels)})"
+    elif levels:
+        response = "the mean of the effect, or the probability of its last level"
+        response += "" if sets else f" ({_listed(levels)})"
+    else:
+        response = "the mean of the effect"
     return f"how much {change} changes {response}; probability is that of a directed path"
+
+
+def _levels(found: "CausalEffects", names: Iterable[str]) -> list[tuple[str, tuple[str, str]]]:
+    """Those of the variables that are categorical, each with its first and its last level."""
+    return [(name, found.outermost[name]) for name in names if name in found.outermost]
+
+
+def _listed(items: list[str]) -> str:
+    return ", ".join(items[:N_SETS_SHOWN]) + (", ..." if len(items) > N_SETS_SHOWN else "")
 
 
 def _show_one(posterior: "Posterior", found: "Effect", output: Output) -> None:

@@ -46,15 +46,17 @@ def predict(
 
     Example: outpoint predict outpoint-run-boston new.csv --target medv --out predicted.csv
     """
-    from outpoint.cli.terminal import check_file, frame_to_rows, load_run
+    from outpoint.cli.terminal import check_file, frame_to_rows, load_run, shows_progress
 
     check_file(output.out)
     posterior = load_run(run)
-    if target is None:
-        table = posterior.log_predictive(file).to_frame()
-        table["mcse"] = table["log_predictive"].attrs["mcse"]
-    else:
-        table = posterior.predict(file, target, quantiles=_parse_numbers(quantiles))
+    with shows_progress(quiet=output.quiet) as progress:
+        if target is None:
+            table = posterior.log_predictive(file, progress=progress).to_frame()
+            table["mcse"] = table["log_predictive"].attrs["mcse"]
+        else:
+            asked = _parse_numbers(quantiles)
+            table = posterior.predict(file, target, quantiles=asked, progress=progress)
     kind = "log_predictive" if target is None else "prediction"
     output.give(
         lambda: _format(table),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from outpoint.graphs import Dag
     from outpoint.posterior import Posterior
+    from outpoint.showing import RunProgress
 
 
 def load_run(path: Path) -> "Posterior":
@@ -154,6 +155,15 @@ class Output:
             show()
             if self.out is not None:
                 print_note(f"{'File':<10}{self.out}")
+
+
+@contextmanager
+def shows_progress(*, quiet: bool) -> Iterator["RunProgress"]:
+    """For a question to a run: what shows how far the answer is, once it takes a while."""
+    from outpoint.showing import PATIENCE, RunProgress
+
+    with RunProgress(shown=not quiet, quiet=True, patience=PATIENCE) as progress:
+        yield progress
 
 
 def frame_to_rows(frame: "pd.DataFrame") -> list[dict[str, Any]]:

@@ -36,12 +36,16 @@ from outpoint.models.conditionals import Regression, Table
 from outpoint.models.gaussian_rows import GaussianNetworks, relative_error
 from outpoint.models.model import NetworkModel
 from outpoint.naming import enumerate_names
+from outpoint.progress import FractionCallback, part_of, say_nothing, tell_fractions
 
 MOST_COMPLETIONS = 4096
 """Most completions of a row that are summed over, all of them."""
 
 CELLS = 50_000
 """Completed rows that are handled together."""
+
+LEAST_TOGETHER = 8
+"""The fewest combinations of families that are added up at a time."""
 
 STEP = 0.08
 """Distance between the nodes of the trapezoidal rule."""
@@ -74,6 +78,24 @@ class Predicted(NamedTuple):
     sds: Floats
 
 
+class Completions(NamedTuple):
+    """Completed rows (row, completion, variable), the logs of their steps, and the lines in them.
+
+    Where a continuous ``column`` is unknown, completions are the same but for it in as many as
+    there are ``nodes`` (row and rest of the completion, value); ``middle`` is one of these.
+    """
+
+    full: Floats
+    log_steps: Floats
+    column: int | None = None
+    nodes: Floats = np.zeros((0, 1))
+
+    @property
+    def middle(self) -> int:
+        """The number of a value in the middle."""
+        return self.nodes.shape[1] // 2
+
+
 @dataclass(frozen=True, eq=False)
 class AveragedModel:
     """A model with weighted DAGs (DAG, parent, child); drawn parameters use ``seed``.
@@ -89,16 +111,20 @@ class AveragedModel:
     others: Booleans | None = None
     n_networks: int = N_NETWORKS
 
-    def log_predictive(self, values: Floats) -> tuple[Floats, Floats]:
+    def log_predictive(
+        self, values: Floats, tell: FractionCallback = say_nothing
+    ) -> tuple[Floats, Floats]:
         """Log densities of the known cells of every row, and their standard errors."""
-        found = self._by_pattern(values, None)
+        found = self._by_pattern(values, None, tell)
         return found.log_density, found.error
 
-    def predict(self, values: Floats, target: int) -> Predicted:
+    def predict(
+        self, values: Floats, target: int, tell: FractionCallback = say_nothing
+    ) -> Predicted:
         """The law of a variable given the known cells of every row; its own are not looked at."""
         hidden = values.copy()
         hidden[:, target] = np.nan
-        return self._by_pattern(hidden, target)
+        return self._by_pattern(hidden, target, tell)
 
     def choose(
         self, n_rows: int, rng: np.random.Generator
@@ -129,33 +155,37 @@ class AveragedModel:
         chosen = self.dags[self.draw_dags(self.n_networks)]
         return GaussianNetworks.draw(self.model, chosen, np.random.default_rng(self.seed))
 
-    def _by_pattern(self, values: Floats, target: int | None) -> Predicted:
+    def _by_pattern(self, values: Floats, target: int | None, tell: FractionCallback) -> Predicted:
         """The law in each row, found for rows of the same known cells together, equal ones once."""
         plain = np.where(np.isnan(values), np.inf, values)
         plain, inverse = np.unique(plain, axis=0, return_inverse=True)
         distinct = np.where(np.isinf(plain), np.nan, plain)
         patterns, group = np.unique(np.isnan(distinct), axis=0, return_inverse=True)
+        advance = tell_fractions(len(distinct), tell)
         places, found, left = [], [], []
         for number, unknown in enumerate(patterns):
             rows = np.flatnonzero(group.reshape(-1) == number)
-            parts = self._predict_rows(distinct[rows], unknown, target)
-            if parts is None:
+            pieces = self._predict_rows(distinct[rows], unknown, target)
+            if pieces is None:
                 left.append(rows)
-            else:
-                found += parts
-                places.append(rows)
+                continue
+            for piece in pieces:
+                found.append(piece)
+                advance(len(piece.log_density))
+            places.append(rows)
         if left:
             rows = np.sort(np.concatenate(left))
             size = max(1, 10 * CELLS // self.n_networks)
             for start in range(0, len(rows), size):
                 found.append(self._simulate(distinct[rows[start : start + size]], target))
+                advance(len(found[-1].log_density))
             places.append(rows)
         order = np.argsort(np.concatenate(places))[inverse.reshape(-1)]
         return Predicted(*(_stacked(parts)[order] for parts in zip(*found, strict=True)))
 
     def _predict_rows(
         self, values: Floats, unknown: Booleans, target: int | None
-    ) -> list[Predicted] | None:
+    ) -> Iterator[Predicted] | None:
         """Predictions for rows of the same unknown cells, in pieces; None if simulated instead."""
         needed = self._needed(unknown, target)
         missing = np.flatnonzero(unknown & needed)
@@ -167,17 +197,17 @@ class AveragedModel:
         n_continuous = sum(one is None for one in levels)
         if not any(is_coded) and n_continuous <= 1 and n_nodes <= MOST_COMPLETIONS:
             size = max(1, CELLS // (n_nodes * (USUAL_NODES if n_continuous else 1)))
-            return [
+            return (
                 self._complete(values[start : start + size], missing, needed, target)
                 for start in range(0, len(values), size)
-            ]
+            )
         if not self.model.is_gaussian:
             return None
         size = max(1, CELLS // 10)
-        return [
+        return (
             Predicted(*self._networks.predict(values[start : start + size], unknown, target))
             for start in range(0, len(values), size)
-        ]
+        )
 
     def _require_given(self, missing: Integers) -> None:
         """Refuse rows that lack values which have no distribution but on which others depend."""
@@ -214,9 +244,9 @@ class AveragedModel:
         self, values: Floats, missing: Integers, needed: Booleans, target: int | None
     ) -> Predicted:
         """The predictions of rows, summed over their completions."""
-        full, log_steps = self._completions(values, missing, needed)
-        n_rows = len(full)
-        total = self._log_average(values, full, missing, needed) + log_steps
+        completions = self._completions(values, missing, needed)
+        full, n_rows = completions.full, len(values)
+        total = self._log_average(values, completions, missing, needed) + completions.log_steps
         total = np.where(np.isnan(total), -np.inf, total)  # levels without a code
         density = _log_sum(total, axis=1)
         known = ~np.isnan(values) & ~self.model.given
@@ -239,17 +269,18 @@ class AveragedModel:
         )
         return Predicted(log_density, np.zeros(n_rows), weights, nothing, nothing)
 
-    def _completions(
-        self, values: Floats, missing: Integers, needed: Booleans
-    ) -> tuple[Floats, Floats]:
-        """Completed rows (row, completion, variable) and the logs of their steps."""
+    def _completions(self, values: Floats, missing: Integers, needed: Booleans) -> Completions:
+        """The completions of rows; the values of a continuous variable count fastest."""
         coding = self.model.coding
         full, log_steps = values[:, None, :].copy(), np.zeros((len(values), 1))
+        line: tuple[int, Floats] | tuple[()] = ()
         for v in sorted(missing, key=lambda v: coding.levels[v] is None):
             levels = coding.levels[v]
             n_before = full.shape[1]
             if levels is None:
                 nodes, steps = self._nodes(full.reshape(-1, full.shape[2]), int(v), needed)
+                line = coding.columns_of(v)[0], nodes
+                nodes = nodes * coding.scales[v] + coding.shifts[v]
                 nodes, steps = (one.reshape(len(values), -1) for one in (nodes, steps))
                 n_new = nodes.shape[1] // n_before
             else:
@@ -259,10 +290,10 @@ class AveragedModel:
             full = np.repeat(full, n_new, axis=1)
             full[:, :, v] = nodes
             log_steps = np.repeat(log_steps, n_new, axis=1) + steps
-        return full, log_steps
+        return Completions(full, log_steps, *line)
 
     def _nodes(self, rows: Floats, variable: int, needed: Booleans) -> tuple[Floats, Floats]:
-        """Values of a continuous variable (row, node) in the units of the data, and log steps.
+        """Values of the column of a continuous variable (row, node), and log steps.
 
         Centre and width are those of a normal approximation given the rest of the row, in the DAG
         with the most weight: the variable's own family and those of its children are taken as
@@ -292,16 +323,16 @@ class AveragedModel:
         u = STEP * np.arange(-half, half + 1)
         nodes = centre[:, None] + width[:, None] * np.sinh(u)
         log_steps = np.log(STEP * width)[:, None] + np.log(np.cosh(u))
-        scale, shift = self.model.coding.scales[variable], self.model.coding.shifts[variable]
-        return nodes * scale + shift, log_steps
+        return nodes, log_steps
 
     def _log_average(
-        self, values: Floats, full: Floats, missing: Integers, needed: Booleans
+        self, values: Floats, completions: Completions, missing: Integers, needed: Booleans
     ) -> Floats:
         """Log densities (row, completion) of completed rows, averaged over DAGs."""
-        n_rows, n_all, n = full.shape
+        n_rows, n_all, n = completions.full.shape
         rows = self.model.coding.encode(values)
-        completed = self.model.coding.encode(full.reshape(-1, n))
+        apart = completions.full.reshape(-1, completions.nodes.shape[1], n)
+        completed = self.model.coding.encode(apart[:, completions.middle])
         with np.errstate(divide="ignore"):
             base = np.tile(np.log(self.weights)[:, None], n_rows)
         varied: list[tuple[Integers, list[Floats | None]]] = []
@@ -313,12 +344,13 @@ class AveragedModel:
             spread: list[Floats | None] = [None] * len(sets)
             for i, parents in enumerate(sets):
                 family = self.model.family(int(v), parents)
-                own = completed if is_varied[i] else rows
-                found = sum((part.log_predictive(own) for part in family), np.zeros(len(own)))
                 if is_varied[i]:
+                    found = np.zeros(apart.shape[:2])
+                    for part in family:
+                        found += _along(part, completed, completions)
                     spread[i] = found.reshape(n_rows, n_all)
                 else:
-                    logs[i] = found
+                    logs[i] = sum(part.log_predictive(rows) for part in family)
             base += logs[numbers]
             if any(is_varied):
                 varied.append((np.where(is_varied, np.arange(len(sets)), -1)[numbers], spread))
@@ -395,16 +427,20 @@ class MixedModel:
         for number in rng.integers(len(self.parts), size=n_rows):
             yield from self.parts[number].choose(1, rng)
 
-    def log_predictive(self, values: Floats) -> tuple[Floats, Floats]:
+    def log_predictive(
+        self, values: Floats, tell: FractionCallback = say_nothing
+    ) -> tuple[Floats, Floats]:
         """Log densities of the known cells of every row, and their standard errors."""
-        found = [one.log_predictive(values) for one in self.parts]
+        found = [one.log_predictive(values, told) for one, told in self._told(tell)]
         logs, errors = (np.stack(own) for own in zip(*found, strict=True))
         density, shares = self._weigh(logs)
         return density, np.sqrt((shares**2 * errors**2).sum(axis=0))
 
-    def predict(self, values: Floats, target: int) -> Predicted:
+    def predict(
+        self, values: Floats, target: int, tell: FractionCallback = say_nothing
+    ) -> Predicted:
         """The law of a variable given the known cells of every row; its own are not looked at."""
-        found = [one.predict(values, target) for one in self.parts]
+        found = [one.predict(values, target, told) for one, told in self._told(tell)]
         density, shares = self._weigh(np.stack([one.log_density for one in found]))
         errors = np.stack([one.error for one in found])
         error = np.sqrt((shares**2 * errors**2).sum(axis=0))
@@ -417,6 +453,12 @@ class MixedModel:
         return Predicted(
             density, error, *(np.take_along_axis(one, order, axis=1) for one in columns)
         )
+
+    def _told(self, tell: FractionCallback) -> Iterator[tuple[AveragedModel, FractionCallback]]:
+        """The models, each with what is told how far its own work is."""
+        n = len(self.parts)
+        for number, one in enumerate(self.parts):
+            yield one, part_of(tell, number / n, (number + 1) / n)
 
     def _weigh(self, logs: Floats) -> tuple[Floats, Floats]:
         """Log mean densities (row,) of logs (part, row), and the share of each part."""
@@ -446,6 +488,15 @@ def _fill_or_weigh(
         total[~hidden] += part.log_predictive(columns[~hidden])
 
 
+def _along(part: Regression | Table, columns: Floats, completions: Completions) -> Floats:
+    """Log densities (row, value) of one column, with the values that another one may have."""
+    column = completions.column
+    if isinstance(part, Regression) and column in (part.child, *part.parents):
+        assert column is not None
+        return part.log_predictive_along(columns, column, completions.nodes)
+    return part.log_predictive(columns)[:, None]
+
+
 def _averaged(
     base: Floats, varied: list[tuple[Integers, list[Floats | None]]], shape: tuple[int, int]
 ) -> Floats:
@@ -459,16 +510,21 @@ def _averaged(
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
     distinct = np.stack([numbers[order[starts]] for numbers, _ in varied], axis=1)
     together = np.logaddexp.reduceat(base[order], starts, axis=0)
-    total = np.full(shape, -np.inf)
-    size = max(1, CELLS // (shape[0] * shape[1]))
+    top, total = np.full(shape, -np.inf), np.zeros(shape)
+    size = max(LEAST_TOGETHER, CELLS // (shape[0] * shape[1]))
     for start in range(0, len(distinct), size):
         part = slice(start, start + size)
         own = np.repeat(together[part, :, None], shape[1], axis=2)
         for places, (_, spread) in zip(distinct[part].T, varied, strict=True):
             for place in np.unique(places[places >= 0]):
                 own[places == place] += spread[place]
-        np.logaddexp(total, _log_sum(own, axis=0), out=total)
-    return total
+        before, top = top, np.maximum(top, own.max(axis=0))
+        shift = np.where(np.isfinite(top), top, 0.0)
+        own -= shift
+        total *= np.exp(before - shift)
+        total += np.exp(own, out=own).sum(axis=0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(total) + shift)
 
 
 def _log_sum(logs: Floats, axis: int) -> Floats:

@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from outpoint.arguments import Filename
 from outpoint.kinds import (
+    PROGRESS,
     SEED,
     TRUTH,
     Bins,
@@ -461,10 +462,7 @@ class Options:
     )
     progress: Any = declare(
         None,
-        Tested(
-            "True, False, None or a function of the progress",
-            test=lambda given: isinstance(given, bool) or is_function_of_one(given),
-        ),
+        PROGRESS,
         Role.PLACE,
         (LEARN, MAP),
     )

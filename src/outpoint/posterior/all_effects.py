@@ -39,6 +39,7 @@ from outpoint.posterior.what_if import (
     make_target,
     spread_by_weight,
 )
+from outpoint.progress import FractionCallback, say_nothing, tell_fractions
 
 
 def sample_all_effects(
@@ -48,6 +49,7 @@ def sample_all_effects(
     *,
     units: str,
     level: float,
+    tell: FractionCallback = say_nothing,
 ) -> CausalEffects:
     """The effects [cause, effect] of DAGs drawn by their weights, parameters drawn for each."""
     if units not in UNITS:
@@ -67,6 +69,7 @@ def sample_all_effects(
     values = np.stack([default_values(model, v) for v in range(n)])
     targets = [make_target(model, name) for name in model.names]
     means, paths, samples, drawn = np.zeros((n, n)), np.zeros((n, n)), [], []
+    advance = tell_fractions(n_draws, tell)
     shares = [len(part) for part in np.array_split(np.arange(n_draws), len(components))]
     for (own, graphs), share in zip(components, shares, strict=True):
         if not share:
@@ -80,6 +83,7 @@ def sample_all_effects(
             means += count * effects[0]
             paths += count * reach
             samples.append(effects[1:].astype(np.float32))
+            advance(int(count))
     factors = _unit_factors(model, units)
     np.fill_diagonal(means, n_draws)
     return CausalEffects(
@@ -104,6 +108,7 @@ def sample_responses(
     steps: int,
     n_draws: int,
     rng: np.random.Generator,
+    tell: FractionCallback = say_nothing,
 ) -> Floats:
     """Draws (step, draw, cause, effect) of effects in a time series, parameters drawn for each."""
     first = components[0][0]
@@ -111,11 +116,13 @@ def sample_responses(
     values = np.stack([default_values(first, v) for v in range(n)])
     targets = [make_target(first, name) for name in first.names]
     found = []
+    advance = tell_fractions(n_draws, tell)
     shares = [len(part) for part in np.array_split(np.arange(n_draws), len(components))]
     for (model, graphs), share in zip(components, shares, strict=True):
         numbers, counts = spread_by_weight(graphs.weights, share)
         for dag, count in zip(graphs.adjacencies(numbers), counts.tolist(), strict=True):
             found.append(Unrolled(model, dag, lags, steps, values, targets).drawn(count, rng))
+            advance(count)
     return np.swapaxes(np.concatenate(found), 0, 1)
 
 

@@ -33,9 +33,11 @@ from outpoint.data import Dataset
 from outpoint.errors import OptionError
 from outpoint.graphs import Dag
 from outpoint.graphs.validation import DAG
-from outpoint.kinds import SEED, Tested, choice, is_function_of_one, is_path, whole
+from outpoint.kinds import PROGRESS, SEED, Tested, choice, is_function_of_one, is_path, whole
 from outpoint.posterior.draws import Draws, WeightedGraphs
 from outpoint.posterior.series import SeriesAnswers
+from outpoint.progress import FractionCallback
+from outpoint.showing import GivenProgress, shown_stage
 from outpoint.streams import named_seed
 
 if TYPE_CHECKING:
@@ -112,7 +114,7 @@ class ModelAnswers(SeriesAnswers):
     def _graph_draws(self) -> Draws:
         """The draws behind effects and features."""
 
-    @takes(n_draws=DRAWS, seed=SEED, level=PROBABILITY, units=UNITS)
+    @takes(n_draws=DRAWS, seed=SEED, level=PROBABILITY, units=UNITS, progress=PROGRESS)
     def causal_effects(
         self,
         *,
@@ -120,6 +122,7 @@ class ModelAnswers(SeriesAnswers):
         seed: int | None = None,
         level: float = 0.95,
         units: str = "original",
+        progress: GivenProgress = None,
     ) -> CausalEffects:
         """Posterior of the total effect of variables on each other.
 
@@ -131,7 +134,8 @@ class ModelAnswers(SeriesAnswers):
 
         Averaged over DAGs and parameters: ``n_draws`` DAGs (2,000 by default; 1,000 of an exact
         posterior of more than 15 variables), each with newly drawn parameters. ``level`` is
-        that of the intervals in the table; ``units`` are ``"original"`` or ``"sd"``.
+        that of the intervals in the table; ``units`` are ``"original"`` or ``"sd"``. ``progress``
+        is that of :func:`~outpoint.learn`.
         """
         from outpoint.posterior import effects
 
@@ -143,10 +147,12 @@ class ModelAnswers(SeriesAnswers):
         if found is not None and (self.model is None or effects.has_levels(found[0][0])):
             from outpoint.posterior.all_effects import sample_all_effects
 
-            return sample_all_effects(found, n_draws, rng, units=units, level=level)
+            with shown_stage(progress, "drawing effects") as tell:
+                return sample_all_effects(found, n_draws, rng, units=units, level=level, tell=tell)
         assert self.model is not None
-        dags = self._some_dags(n_draws)
-        return effects.sample_effects(dags, self.model, rng, level=level, units=units)
+        with shown_stage(progress, "drawing effects") as tell:
+            dags = _counted(self._some_dags(n_draws), n_draws, tell)
+            return effects.sample_effects(dags, self.model, rng, level=level, units=units)
 
     def _components(self) -> list[Component] | None:
         """Models of the parameters, each with the DAGs that go with it; None if there are none.
@@ -163,6 +169,7 @@ class ModelAnswers(SeriesAnswers):
         n_draws=DRAWS,
         seed=SEED,
         interval_level=PROBABILITY,
+        progress=PROGRESS,
     )
     def effect(
         self,
@@ -174,6 +181,7 @@ class ModelAnswers(SeriesAnswers):
         n_draws: int | None = None,
         seed: int | None = None,
         interval_level: float = 0.95,
+        progress: GivenProgress = None,
     ) -> Effect:
         """Posterior of what setting a variable from outside does to another, for any kind of data.
 
@@ -182,6 +190,7 @@ class ModelAnswers(SeriesAnswers):
         the mean of a continuous effect, in the probability of a categorical one's ``level`` (its
         last). Several causes are set together by ``{"a": (0, 1), "b": ("no", "yes")}``. Averaged
         over DAGs, ``n_draws`` of them (1,000 by default), and parameters, drawn for each.
+        ``progress`` is that of :func:`~outpoint.learn`.
         """
         from outpoint.posterior import what_if
 
@@ -191,10 +200,18 @@ class ModelAnswers(SeriesAnswers):
         n_draws = what_if.WHAT_IF_DRAWS if n_draws is None else n_draws
         asked = what_if.make_contrast(found[0][0], cause, effect, levels, level)
         rng = np.random.default_rng(named_seed(self.info.seed, "effect") if seed is None else seed)
-        return what_if.sample_effect(found, self._graphs(), asked, n_draws, rng, interval_level)
+        with shown_stage(progress, "drawing effects") as tell:
+            return what_if.sample_effect(
+                found, self._graphs(), asked, n_draws, rng, interval_level, tell
+            )
 
     def _unrolled(
-        self, lags: Lags, steps: int, n_draws: int | None, seed: int | None
+        self,
+        lags: Lags,
+        steps: int,
+        n_draws: int | None,
+        seed: int | None,
+        progress: GivenProgress,
     ) -> Floats | None:
         found = self._components()
         if found is None:
@@ -207,7 +224,8 @@ class ModelAnswers(SeriesAnswers):
 
         n_draws = WHAT_IF_DRAWS if n_draws is None else n_draws
         rng = np.random.default_rng(named_seed(self.info.seed, "effects") if seed is None else seed)
-        return sample_responses(found, lags, steps, n_draws, rng)
+        with shown_stage(progress, "drawing effects") as tell:
+            return sample_responses(found, lags, steps, n_draws, rng, tell)
 
     @property
     def _n_effect_draws(self) -> int:
@@ -241,33 +259,44 @@ class ModelAnswers(SeriesAnswers):
         model = require_model(self.network_model)
         return tabulate_parameters(model, self.map_dag if dag is None else dag)
 
-    @takes(new=ROWS, target=VARIABLE, quantiles=QUANTILES)
+    @takes(new=ROWS, target=VARIABLE, quantiles=QUANTILES, progress=PROGRESS)
     def predict(
-        self, new: Any, target: str, *, quantiles: Sequence[float] = (0.025, 0.25, 0.5, 0.75, 0.975)
+        self,
+        new: Any,
+        target: str,
+        *,
+        quantiles: Sequence[float] = (0.025, 0.25, 0.5, 0.75, 0.975),
+        progress: GivenProgress = None,
     ) -> pd.DataFrame:
         """What ``target`` will be in new rows, averaged over structures and parameters.
 
         ``new`` is a table or a file with any of the variables; blank cells and absent columns are
         unknown, and those of the target are not looked at. A continuous target gets columns mean,
         sd and quantiles (``q2.5``, ...), a categorical one the probability of each level.
+        ``progress`` is that of :func:`~outpoint.learn`.
         """
         from outpoint.posterior.prediction import check_question, predict
 
         coding = self._averaged.model.coding
         check_question(coding, target, quantiles)
-        return predict(self._averaged, self._reader.read(new), target, quantiles)
+        rows = self._reader.read(new)
+        with shown_stage(progress, "predicting") as tell:
+            return predict(self._averaged, rows, target, quantiles, tell)
 
-    @takes(new=ROWS)
-    def log_predictive(self, new: Any) -> pd.Series[float]:
+    @takes(new=ROWS, progress=PROGRESS)
+    def log_predictive(self, new: Any, *, progress: GivenProgress = None) -> pd.Series[float]:
         """Log predictive density of the known cells of every new row, in the units of the data.
 
         Densities are averaged over structures, not their logs. ``attrs["mcse"]`` are the Monte
         Carlo standard errors of rows whose unknown cells had to be sampled, and 0 for others. With
-        the score blocks it is the density of the columns that code levels.
+        the score blocks it is the density of the columns that code levels. ``progress`` is that
+        of :func:`~outpoint.learn`.
         """
         from outpoint.posterior.prediction import log_predictive
 
-        return log_predictive(self._averaged, self._reader.read(new))
+        rows = self._reader.read(new)
+        with shown_stage(progress, "predicting") as tell:
+            return log_predictive(self._averaged, rows, tell)
 
     @property
     def _reader(self) -> RowReader:
@@ -308,3 +337,14 @@ class ModelAnswers(SeriesAnswers):
 
         seed = named_seed(self.info.seed, "prediction")
         return average(self._components(), seed)
+
+
+def _counted(
+    blocks: Iterator[Booleans], n_draws: int, tell: FractionCallback
+) -> Iterator[Booleans]:
+    """The blocks of DAGs, told how many went before."""
+    done = 0
+    for block in blocks:
+        tell(min(1.0, done / n_draws))
+        yield block
+        done += len(block)

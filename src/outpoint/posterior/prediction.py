@@ -24,11 +24,22 @@ from outpoint.posterior.draws import WeightedGraphs
 from outpoint.posterior.effects import spread_evenly
 from outpoint.posterior.new_rows import NewRows
 from outpoint.posterior.what_if import Component
+from outpoint.progress import FractionCallback, part_of, say_nothing, tell_fractions
 
 if TYPE_CHECKING:
     import pandas as pd
 
 QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
+LAWS = 0.9
+"""About the share of the work that finding the laws takes, before their quantiles."""
+
+MOST_HALVES = 100
+PRECISION = 1e-10
+"""Steps to a quantile, at most, and the last of them in the least of the standard deviations."""
+
+ROWS_BETWEEN = 100
+"""Rows between two reports."""
+
 MOST_DAGS = 2000
 """Most distinct DAGs that are averaged over; if there are more, as many draws are taken."""
 
@@ -69,52 +80,80 @@ def check_question(coding: Coding, target: str, quantiles: Sequence[float]) -> N
 
 
 def predict(
-    averaged: Averaged, new: NewRows, target: str, quantiles: Sequence[float] = QUANTILES
+    averaged: Averaged,
+    new: NewRows,
+    target: str,
+    quantiles: Sequence[float] = QUANTILES,
+    tell: FractionCallback = say_nothing,
 ) -> pd.DataFrame:
     """The table of :meth:`Posterior.predict`."""
     import pandas as pd
 
     coding = averaged.model.coding
     v = coding.names.index(target)
-    found = averaged.predict(new.values, v)
+    found = averaged.predict(new.values, v, part_of(tell, 0.0, LAWS))
     levels = coding.levels[v]
     if levels is not None:
         return pd.DataFrame(found.weights, index=new.index, columns=list(levels))
     mean = (found.weights * found.means).sum(axis=1)
     squares = found.sds**2 + (found.means - mean[:, None]) ** 2
     columns = {"mean": mean, "sd": np.sqrt((found.weights * squares).sum(axis=1))}
-    limits = mixture_quantiles(found, list(quantiles))
+    limits = mixture_quantiles(found, list(quantiles), part_of(tell, LAWS, 1.0))
     columns |= {f"q{100 * q:g}": limits[:, i] for i, q in enumerate(quantiles)}
     return pd.DataFrame(columns, index=new.index)
 
 
-def mixture_quantiles(found: Predicted, quantiles: list[float]) -> Floats:
-    """Quantiles (row, quantile) of mixtures, by bisection; of points, between their middles."""
-    from scipy.special import ndtr
-
+def mixture_quantiles(
+    found: Predicted, quantiles: list[float], tell: FractionCallback = say_nothing
+) -> Floats:
+    """Quantiles (row, quantile) of mixtures of normals; of points, between their middles."""
     out = np.empty((len(found.weights), len(quantiles)))
+    advance = tell_fractions(max(1, len(out)), tell)
     for row, (weights, means, sds) in enumerate(
         zip(found.weights, found.means, found.sds, strict=True)
     ):
-        if not sds.any():
+        if sds.any():
+            out[row] = _normal_quantiles(weights, means, sds, np.asarray(quantiles))
+        else:
             out[row] = np.interp(quantiles, np.cumsum(weights) - weights / 2, means)
-            continue
-        sds = np.where(sds > 0, sds, 1.0)  # of parts that weigh nothing
-        for i, q in enumerate(quantiles):
-            low, high = (means - 40 * sds).min(), (means + 40 * sds).max()
-            for _ in range(60):
-                middle = (low + high) / 2
-                is_low = weights @ ndtr((middle - means) / sds) < q
-                low, high = (middle, high) if is_low else (low, middle)
-            out[row, i] = (low + high) / 2
+        if row % ROWS_BETWEEN == 0:
+            advance(min(ROWS_BETWEEN, len(out) - row))
     return out
 
 
-def log_predictive(averaged: Averaged, new: NewRows) -> pd.Series[float]:
+def _normal_quantiles(weights: Floats, means: Floats, sds: Floats, asked: Floats) -> Floats:
+    """Quantiles of one mixture: Newton's steps, and halves where these would leave a bracket."""
+    from scipy.special import ndtr, ndtri
+
+    counts = sds > 0  # other parts weigh nothing
+    weights, means, sds = weights[counts], means[counts], sds[counts]
+    centre = weights @ means
+    width = np.sqrt(weights @ (sds**2 + (means - centre) ** 2))
+    low = np.full(len(asked), (means - 40 * sds).min())
+    high = np.full(len(asked), (means + 40 * sds).max())
+    at = centre + width * ndtri(asked)
+    for _ in range(MOST_HALVES):
+        z = (at[:, None] - means) / sds
+        excess = ndtr(z) @ weights - asked
+        low, high = np.where(excess < 0, at, low), np.where(excess < 0, high, at)
+        density = np.exp(-0.5 * z**2) @ (weights / sds) / np.sqrt(2 * np.pi)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            after = at - excess / density
+        middle = (low + high) / 2
+        after = np.where((after > low) & (after < high), after, middle)
+        moved, at = np.abs(after - at).max(), after
+        if moved <= max(PRECISION * sds.min(), 4 * np.finfo(np.float64).eps * np.abs(at).max()):
+            break
+    return np.asarray(at)
+
+
+def log_predictive(
+    averaged: Averaged, new: NewRows, tell: FractionCallback = say_nothing
+) -> pd.Series[float]:
     """The series of :meth:`Posterior.log_predictive`."""
     import pandas as pd
 
-    logs, errors = averaged.log_predictive(new.values)
+    logs, errors = averaged.log_predictive(new.values, tell)
     found = pd.Series(logs, index=new.index, name="log_predictive")
     found.attrs["mcse"] = errors.tolist()
     return found

@@ -20,8 +20,9 @@ from outpoint.arguments import DRAWS, PROBABILITY, takes
 from outpoint.arrays import Floats
 from outpoint.data.dataset import lagged_name
 from outpoint.errors import OptionError
-from outpoint.kinds import SEED, whole
+from outpoint.kinds import PROGRESS, SEED, whole
 from outpoint.posterior.info import RunInfo
+from outpoint.showing import GivenProgress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,12 +60,18 @@ class SeriesAnswers(ABC):
         seed: int | None = None,
         level: float = 0.95,
         units: str = "original",
+        progress: GivenProgress = None,
     ) -> CausalEffects:
         """Posterior of the total linear effects."""
 
     @abstractmethod
     def _unrolled(
-        self, lags: Lags, steps: int, n_draws: int | None, seed: int | None
+        self,
+        lags: Lags,
+        steps: int,
+        n_draws: int | None,
+        seed: int | None,
+        progress: GivenProgress,
     ) -> Floats | None:
         """Draws (step, draw, cause, effect) of effects; None where all of the model is linear."""
 
@@ -126,7 +133,7 @@ class SeriesAnswers(ABC):
         index = pd.Index(variables, name="parent"), pd.Index(variables, name="child")
         return pd.DataFrame(np.minimum(total, 1.0), *index)
 
-    @takes(steps=whole(0, 10**6), n_draws=DRAWS, seed=SEED, level=PROBABILITY)
+    @takes(steps=whole(0, 10**6), n_draws=DRAWS, seed=SEED, level=PROBABILITY, progress=PROGRESS)
     def effects_over_time(
         self,
         steps: int,
@@ -134,6 +141,7 @@ class SeriesAnswers(ABC):
         n_draws: int | None = None,
         seed: int | None = None,
         level: float = 0.95,
+        progress: GivenProgress = None,
     ) -> pd.DataFrame:
         """For a time series: the effect of setting a variable now on others after 0 to ``steps``.
 
@@ -142,12 +150,12 @@ class SeriesAnswers(ABC):
         level of a categorical one. One row for each (steps, cause, effect): mean, sd, the limits of
         the central interval, and the share of draws in which there is no effect. Averaged over DAGs
         and parameters, in the units of the data; with categorical variables also over what was
-        observed before.
+        observed before. ``progress`` is that of :func:`~outpoint.learn`.
         """
         import pandas as pd
 
         variables, _ = self._slices
-        responses = self._responses(steps, n_draws, seed)
+        responses = self._responses(steps, n_draws, seed, progress)
         limits = [(1 - level) / 2, (1 + level) / 2]
         n = len(variables)
         lower, upper = np.quantile(responses, limits, axis=1)
@@ -163,13 +171,17 @@ class SeriesAnswers(ABC):
         }
         return pd.DataFrame(columns)
 
-    def _responses(self, steps: int, n_draws: int | None, seed: int | None) -> Floats:
+    def _responses(
+        self, steps: int, n_draws: int | None, seed: int | None, progress: GivenProgress
+    ) -> Floats:
         """Draws (steps, draw, cause, effect) of the effects after each number of steps."""
         variables, n_lags = self._slices
-        found = self._unrolled(self._lags(), steps, n_draws, seed)
+        found = self._unrolled(self._lags(), steps, n_draws, seed, progress)
         if found is not None:
             return found
-        effects = self.causal_effects(n_draws=n_draws, seed=seed, units="original")
+        effects = self.causal_effects(
+            n_draws=n_draws, seed=seed, units="original", progress=progress
+        )
         place = {name: i for i, name in enumerate(effects.names)}
         now = [place[name] for name in variables]
         total = effects.samples.astype(np.float64)

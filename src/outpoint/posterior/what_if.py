@@ -24,6 +24,7 @@ from outpoint.models.network import code_of
 from outpoint.models.summing import Settings
 from outpoint.notebook import as_html
 from outpoint.posterior.draws import Draws, WeightedGraphs
+from outpoint.progress import Advance, FractionCallback, say_nothing, tell_fractions
 
 NEEDS_MODEL = (
     "effects need a score with a model of the data: bge, bdeu, blocks or conditional-gaussian; bic "
@@ -135,6 +136,7 @@ def sample_effect(
     n_draws: int,
     rng: np.random.Generator,
     interval_level: float,
+    tell: FractionCallback = say_nothing,
 ) -> Effect:
     """The posterior of an effect from DAGs drawn by their weights, parameters drawn for each.
 
@@ -147,8 +149,9 @@ def sample_effect(
             f"{interval_level!r}."
         )
     shares = [len(part) for part in np.array_split(np.arange(n_draws), len(components))]
+    advance = tell_fractions(n_draws, tell)
     parts = [
-        _sample_component(own, contrast, share, rng)
+        _sample_component(own, contrast, share, rng, advance)
         for own, share in zip(components, shares, strict=True)
         if share
     ]
@@ -169,7 +172,11 @@ def sample_effect(
 
 
 def _sample_component(
-    component: Component, contrast: Contrast, n_draws: int, rng: np.random.Generator
+    component: Component,
+    contrast: Contrast,
+    n_draws: int,
+    rng: np.random.Generator,
+    advance: Advance,
 ) -> tuple[Floats, Floats, Integers, Booleans]:
     """Outcomes (draw, arm), expectations (DAG, arm), how often each DAG was drawn, and the DAGs."""
     model, graphs = component
@@ -182,6 +189,7 @@ def _sample_component(
         reached[place] = cut.is_reached
         expected[place] = cut.expected(rng)
         drawn += [cut.drawn(rng) for _ in range(count)]
+        advance(int(count))
     outcomes = np.array(drawn)
     expected[~reached, 1] = expected[~reached, 0]
     of_draw = np.repeat(reached, counts)

@@ -46,8 +46,8 @@ function makeEffects(payload) {
       row.append(make("td", describeParents(parents), "name"));
       row.append(make("td", probability(share), "number"));
       row.append(make("td", write(mean), "number"));
-      row.append(make("td", `${write(lower)} to ${write(upper)}`, "number"));
-      const cell = make("td");
+      row.append(make("td", `${write(lower)} to ${write(upper)}`, "number range"));
+      const cell = make("td", "", "extra");
       cell.append(bar(scale, mean, lower, upper));
       row.append(cell);
       return row;
