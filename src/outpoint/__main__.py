@@ -2,12 +2,10 @@
 
 from outpoint.signals import end_at_once, ignore
 
-NOTHING_DONE = b"outpoint: interrupted; nothing was written.\n"
-
 
 def main() -> None:
     """Run the command line; what it needs is imported first, which takes a while."""
-    end_at_once(130, NOTHING_DONE)
+    end_at_once()
     from outpoint.cli import main as run
 
     try:

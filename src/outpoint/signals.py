@@ -9,25 +9,22 @@ to its group, which it is in, too. Only one that comes later asks to end without
 While a command is being imported there is nothing to interrupt: a signal ends the process at once.
 """
 
-import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from math import inf
 from threading import current_thread, main_thread
 from time import monotonic
 from types import FrameType
 from typing import Any
 
-ENDING = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-]
+from outpoint.starting import ENDING, end, would_end
 
 TOGETHER = 2.0
 """Seconds after a signal in which further ones count as the same."""
 
 _last = -inf  # when a signal came that was not one of several
-_ours: dict[int, Any] = {}  # the handlers of whole processes
+_ours: dict[int, Any] = dict.fromkeys(ENDING, end)  # the handlers of whole processes
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
@@ -38,14 +35,8 @@ def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
 
-def end_at_once(code: int, said: bytes) -> None:
-    """From now on let signals end this process with this exit code and these last words."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        with suppress(OSError):
-            os.write(2, said)
-        os._exit(code)
-
+def end_at_once() -> None:
+    """From now on let signals end this process in a sentence."""
     _arrange(end)
 
 
@@ -121,5 +112,4 @@ def deferred_signals() -> Iterator[None]:
 
 def _would_end(number: int) -> bool:
     """Whether a signal has the handler of Python, or ours: no other program has set its own."""
-    usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
-    return signal.getsignal(number) in (usual, _ours.get(number, usual))
+    return would_end(number) or signal.getsignal(number) == _ours[number]
