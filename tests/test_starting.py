@@ -49,6 +49,30 @@ def test_what_is_a_command(began: list[str], name: str, expected: bool) -> None:
     assert is_command(began, name) == expected
 
 
+EVALUATING = """
+import outpoint.cli
+
+def run():
+    try:
+        exec("raise KeyboardInterrupt")
+    except KeyboardInterrupt:
+        raise SystemExit(130)
+
+outpoint.cli.main = run
+from outpoint.__main__ import main
+main()
+"""
+
+
+@pytest.mark.attack("a signal while Python evaluates text", "the exit code is that of all signals")
+def test_a_signal_within_evaluated_text(tmp_path: Path) -> None:
+    """Python would end by SIGINT although the exception was dealt with."""
+    (tmp_path / "evaluating.py").write_text(EVALUATING)
+    command = [sys.executable, "-m", "evaluating"]
+    done = subprocess.run(command, env=environment(), cwd=tmp_path, capture_output=True)
+    assert (done.returncode, done.stderr) == (INTERRUPTED, b"")
+
+
 def test_a_program_that_imports_outpoint_keeps_its_handlers() -> None:
     code = (
         "import signal, outpoint; "

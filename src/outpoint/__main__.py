@@ -12,6 +12,9 @@ def main() -> None:
         run()
     finally:
         ignore()
+        # Python remembers a Ctrl-C that left evaluated text, such as the making of a dataclass, and
+        # in the end kills itself by SIGINT, whatever became of the exception; now it forgets.
+        eval("None")
 
 
 if __name__ == "__main__":
