@@ -97,6 +97,26 @@ def test_parents_that_can_be_scored(watch: Watch) -> None:
     assert affordable_parents(scorer, 9, Clock(1e-3)) == 1  # type: ignore[arg-type]
 
 
+class SlowOutside(SlowScorer):
+    """Of many nodes, quick all together, and slow for sets that are asked for by themselves."""
+
+    n_nodes = 1000
+
+    def every_family(self, size: int) -> None:
+        self._watch.spend(1e-3)
+
+    def families(self, child: int, parents: np.ndarray) -> None:  # type: ignore[type-arg]
+        self._watch.spend(1e-6 * parents.size)
+
+
+def test_sets_outside_count_for_every_table(watch: Watch) -> None:
+    """Ten million pairs take 20 seconds, and there are three tables."""
+    scorer = SlowOutside(watch)
+    assert affordable_parents(scorer, 3, Clock(6000.0)) == 3  # type: ignore[arg-type]
+    assert affordable_parents(scorer, 3, Clock(400.0)) == 2  # type: ignore[arg-type]
+    assert affordable_parents(scorer, 3, Clock(200.0)) == 1  # type: ignore[arg-type]
+
+
 def test_too_slow_scores(watch: Watch) -> None:
     """Fewer parents by default, with a note; a number that was asked for is refused."""
 

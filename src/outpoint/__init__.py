@@ -4,6 +4,8 @@
 are imported when first used, so that importing the package does no work.
 """
 
+from outpoint import starting as _starting  # noqa: F401, I001 (before all other imports)
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -32,6 +32,7 @@ from numba.core.registry import CPUDispatcher
 
 from outpoint.borrowing import borrowed, lend
 from outpoint.processors import n_threads, thread_pool
+from outpoint.signals import heed_held_signals, held_signals
 
 PATIENCE = 60.0
 """Seconds to wait for another process that compiles a kernel, which may have been stopped."""
@@ -108,6 +109,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         with trigger_event("numba:compile", data={"dispatcher": self}):
             while not _can_lock(handle) and monotonic() < ending:
                 sleep(0.005)
+                heed_held_signals()
         return True
 
     def let_others(self) -> None:
@@ -187,11 +189,11 @@ class Kernel(General):
     """A compiled function to which Python lends named tuples."""
 
     def compile(self, sig: Any) -> Any:
-        """Compile for arguments of these types, without looking for garbage meanwhile.
+        """Compile for arguments of these types, without interruption or looking for garbage.
 
         Compiling makes millions of objects, and hardly any of them can go before its end.
         """
-        with global_compiler_lock:
+        with held_signals(), global_compiler_lock:
             was_enabled = gc.isenabled()
             gc.disable()
             try:

@@ -13,7 +13,7 @@ from outpoint.errors import TooLargeError
 from outpoint.naming import named, option
 from outpoint.progress import Clock
 from outpoint.scores import FamilyScorer
-from outpoint.scores.base import count_subsets
+from outpoint.scores.base import count_subsets, subsets_of_size
 from outpoint.tables.build import ALL_CANDIDATES, USUAL_CANDIDATES, scored_parents
 
 SCORING, SEARCHING, PREPARING = 0.2, 0.35, 0.5
@@ -22,6 +22,12 @@ done."""
 
 TRIED_FAMILIES = 200_000
 """Most families that are scored to see how long scoring takes."""
+
+TRIED_OUTSIDE = 10_000
+"""Sets of one node that are scored to see how long that takes node by node."""
+
+TABLES = 3
+"""Tables that are made before sampling: for searches, for pilots, and of what pilots used."""
 
 LEAST_SEARCH = 1 / 64
 LEAST_PILOT = 1 / 8
@@ -109,29 +115,40 @@ def _share(left: float, seconds: float, least: float) -> float:
 def affordable_parents(scorer: FamilyScorer, max_parents: int, clock: Clock) -> int:
     """The most parents, up to ``max_parents``, whose sets can be scored in their share of time.
 
-    It is at least 1. Time grows with the number of families and with their size.
+    It is at least 1. Time grows with the number of families and with their size. Sets with a member
+    outside the candidates are scored node by node, which takes longer, and for several tables.
     """
     n = scorer.n_nodes
     size = 2 if n * count_subsets(n - 1, 2) <= TRIED_FAMILIES and max_parents > 1 else 1
     scorer.every_family(1)  # kernels are loaded
     begun = clock.seconds
     scorer.every_family(size)
-    per_family = (clock.seconds - begun) / (n * count_subsets(n - 1, size)) / size
+    together = (clock.seconds - begun) / (n * count_subsets(n - 1, size)) / size
+    apart = together
+    if max_parents > size and n > ALL_CANDIDATES:
+        sets = subsets_of_size(n - 1, 2)[:TRIED_OUTSIDE] + 1
+        scorer.families(0, sets)
+        begun = clock.seconds
+        scorer.families(0, sets)
+        apart = max(together, (clock.seconds - begun) / sets.size)
     limit = max_parents
-    while limit > 1 and per_family * _work(n, limit) > clock.left(SCORING):
+    while limit > 1 and _seconds(n, limit, together, apart) > clock.left(SCORING):
         limit -= 1
     return limit
 
 
-def _work(n_nodes: int, max_parents: int) -> float:
-    """Families times their size: all sets, or those with at most one member outside."""
+def _seconds(n_nodes: int, max_parents: int, together: float, apart: float) -> float:
+    """How long scoring takes: all sets, and for each table those with one member outside.
+
+    What is given are the seconds per family and member.
+    """
     is_complete = n_nodes <= ALL_CANDIDATES
     scored = scored_parents(n_nodes, max_parents, is_complete=is_complete)
-    work = float(n_nodes * count_subsets(n_nodes - 1, scored) * scored)
-    outside = n_nodes - 1 - USUAL_CANDIDATES
+    seconds = together * n_nodes * count_subsets(n_nodes - 1, scored) * scored
+    outside = max(0, n_nodes - 1 - USUAL_CANDIDATES)
     for size in range(scored + 1, max_parents + 1):
-        work += n_nodes * max(0, outside) * comb(USUAL_CANDIDATES, size - 1) * size
-    return work
+        seconds += TABLES * apart * n_nodes * outside * comb(USUAL_CANDIDATES, size - 1) * size
+    return seconds
 
 
 def refuse_slow_scoring(max_parents: int, affordable: int, seconds: float) -> NoReturn:

@@ -7,27 +7,26 @@ Signals that come together count as one: ``timeout`` and some clusters send thei
 to its group, which it is in, too. Only one that comes later asks to end without waiting.
 
 While a command is being imported there is nothing to interrupt: a signal ends the process at once.
+
+While a kernel is compiled nothing may be interrupted: see :func:`held_signals`.
 """
 
-import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from math import inf
 from threading import current_thread, main_thread
 from time import monotonic
 from types import FrameType
 from typing import Any
 
-ENDING = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-]
+from outpoint.starting import ENDING, end, would_end
 
 TOGETHER = 2.0
 """Seconds after a signal in which further ones count as the same."""
 
 _last = -inf  # when a signal came that was not one of several
-_ours: dict[int, Any] = {}  # the handlers of whole processes
+_ours: dict[int, Any] = dict.fromkeys(ENDING, end)  # the handlers of whole processes
 
 
 def interrupt(number: int, frame: FrameType | None) -> None:
@@ -38,14 +37,8 @@ def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
 
-def end_at_once(code: int, said: bytes) -> None:
-    """From now on let signals end this process with this exit code and these last words."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        with suppress(OSError):
-            os.write(2, said)
-        os._exit(code)
-
+def end_at_once() -> None:
+    """From now on let signals end this process in a sentence."""
     _arrange(end)
 
 
@@ -119,7 +112,64 @@ def deferred_signals() -> Iterator[None]:
         _is_deferring = before
 
 
+@contextmanager
+def held_signals() -> Iterator[None]:
+    """Hold signals back, whoever heeds them, for code of others that must not be left anywhere.
+
+    A handler may raise as soon as a call of compiled code returns. The compiler then has freed or
+    given away what the Python object in front of it still believes to own, and which is freed
+    once more with that object: the process crashes.
+    """
+    global _holding
+    if current_thread() is not main_thread() or _holding is not None:
+        yield
+        return
+    numbers = [number for number in ENDING if callable(signal.getsignal(number))]
+    holding = _Holding({number: signal.getsignal(number) for number in numbers})
+    try:
+        _holding = holding
+        for number in numbers:
+            signal.signal(number, holding.hold)
+        yield
+    finally:
+        _holding = None
+        holding.is_over = True
+        for number in numbers:
+            signal.signal(number, holding.handlers[number])
+        holding.heed()
+
+
+def heed_held_signals() -> None:
+    """Heed a signal that was held back: between two steps of work that can be left here."""
+    if _holding is not None and current_thread() is main_thread():
+        _holding.heed()
+
+
+class _Holding:
+    """The handlers of signals that are held back, and those that have come."""
+
+    def __init__(self, handlers: dict[int, Any]) -> None:
+        self.handlers = handlers
+        self.is_over = False
+        self._came: list[tuple[int, FrameType | None]] = []
+
+    def hold(self, number: int, frame: FrameType | None) -> None:
+        """Remember a signal; one that comes while the handlers return to their places is heeded."""
+        if self.is_over:
+            self.handlers[number](number, frame)
+        else:
+            self._came.append((number, frame))
+
+    def heed(self) -> None:
+        """Call the handlers of what has come; the first one usually raises."""
+        while self._came:
+            number, frame = self._came.pop(0)
+            self.handlers[number](number, frame)
+
+
+_holding: _Holding | None = None  # only the main thread sets it
+
+
 def _would_end(number: int) -> bool:
     """Whether a signal has the handler of Python, or ours: no other program has set its own."""
-    usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
-    return signal.getsignal(number) in (usual, _ours.get(number, usual))
+    return would_end(number) or signal.getsignal(number) == _ours[number]

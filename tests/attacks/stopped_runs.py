@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from outpoint.__main__ import NOTHING_DONE, main
+from outpoint.__main__ import main
 from outpoint.signals import ENDING, end_at_once
 from tests.runs.killing import is_complete, wait_for
 from tests.runs.problems import differing, environment, use_short_rounds
@@ -264,7 +264,7 @@ def run_case(case: str, job: dict[str, Any]) -> dict[str, Any]:
             silent = contextlib.redirect_stdout(io.StringIO())
             with silent, contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(SystemExit):
                 main()
-            end_at_once(130, NOTHING_DONE)  # from the first moment of a child on
+            end_at_once()  # from the first moment of a child on
         kinds = [KILL] * job["kills"]
         kinds += [list(SIGNALS)[i % len(SIGNALS)] for i in range(job["signals"])]
         trial.attack_all(rng.permutation(kinds).tolist())

@@ -212,6 +212,79 @@ def test_a_signal_while_a_checkpoint_is_written(
     assert not posterior.is_complete
 
 
+COMPILING = """
+import gc, os, signal, sys
+import numpy as np
+from llvmlite.binding import ffi
+from outpoint.kernels import kernel
+
+link = ffi.lib.LLVMPY_LinkModules
+sent = []
+
+def link_and_send(*modules):
+    '''A signal comes while the compiler links; Python hears of it when the call returns.'''
+    code = link(*modules)
+    if len(sent) < int(sys.argv[1]):
+        sent.append(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+    return code
+
+ffi.lib._fntab["LLVMPY_LinkModules"] = link_and_send
+
+@kernel
+def add(values):
+    return values.sum()
+
+try:
+    add(np.ones(3))
+except KeyboardInterrupt:
+    print("interrupted", len(add.signatures))
+gc.collect()
+print(add(np.ones(3)), signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+
+
+@pytest.mark.attack("a signal while a kernel is compiled", "heeded when it is compiled", times=2)
+@pytest.mark.parametrize("number", [1, 1000])
+def test_a_signal_while_a_kernel_is_compiled(number: int) -> None:
+    """What the compiler has linked would be freed twice, and the process would crash."""
+    done = python("-c", COMPILING, str(number))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "interrupted 1\n3.0 True\n"
+
+
+def test_signals_that_are_held_back() -> None:
+    """Each handler is called at the end, and where somebody says that the work can be left."""
+    heard: list[int] = []
+    with arranged(signal.SIGTERM, lambda number, frame: heard.append(number)):
+        with signals.held_signals():
+            signal.raise_signal(signal.SIGTERM)
+            assert heard == []
+            with signals.held_signals():
+                signal.raise_signal(signal.SIGTERM)
+            assert heard == [], "only the outer one ends"
+            signals.heed_held_signals()
+            assert len(heard) == 2
+            signal.raise_signal(signal.SIGTERM)
+        assert len(heard) == 3
+        signals.heed_held_signals()
+        with arranged(signal.SIGHUP, signal.SIG_IGN), signals.held_signals():
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+
+
+def interrupt_and_note(noted: list[int]) -> None:
+    with signals.held_signals():
+        signal.raise_signal(signal.SIGINT)
+        noted.append(0)
+
+
+def test_what_is_held_back_interrupts_at_the_end() -> None:
+    noted: list[int] = []
+    with arranged(signal.SIGINT, default(signal.SIGINT)), pytest.raises(KeyboardInterrupt):
+        interrupt_and_note(noted)
+    assert noted == [0]
+
+
 # At random moments
 
 

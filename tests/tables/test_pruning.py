@@ -1,10 +1,14 @@
 """Leaving out parent sets: what is lost is never more than what the certificate says."""
 
+from threading import get_ident
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from outpoint.scores import FamilyScorer
 from outpoint.tables import pruning as pruning_module
-from outpoint.tables.build import assemble_table, score_families
+from outpoint.tables.build import assemble_table, build_table, score_families
 from outpoint.tables.outside import OwnSets, _inside_masks, score_larger
 from outpoint.tables.pruning import MOST_LOST, SetsByRank, log_ratios, prune
 from tests.exact.problems import gaussian
@@ -282,3 +286,30 @@ def test_masks_of_members_inside(n_candidates):
             )
             assert outside.inside[place] == expected
     assert len(outside.inside) == len(outside.score) > 0
+
+
+def test_only_scores_of_our_own_are_asked_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table is the same; a function of the user's is called by the thread that asks for it."""
+    monkeypatch.setattr("outpoint.tables.build.USUAL_FAMILIES", 10)
+    monkeypatch.setattr("outpoint.kernels.n_threads", lambda: 3)
+    it = gaussian(9)
+    own = it.scorer
+    callers: set[int] = set()
+
+    class Called(FamilyScorer):
+        n_nodes = 9
+
+        def families(self, child: int, parents: NDArray[np.integer]) -> NDArray[np.float64]:
+            callers.add(get_ident())
+            return own.families(child, parents)
+
+    tables = [
+        build_table(it.names, scorer, it.prior, max_parents=5, n_candidates=4)
+        for scorer in (own, Called())
+    ]
+    assert own.is_for_threads
+    assert callers == {get_ident()}
+    assert tables[0].outside.members.shape[1] == 5
+    for one, other in zip(*(table.outside for table in tables), strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other)

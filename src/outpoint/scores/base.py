@@ -147,13 +147,15 @@ class FamilyScorer(ABC):
     ``gaussian`` is there if the score is the marginal likelihood of a linear Gaussian model: causal
     effects are computed from it. ``affordable`` is how many families can be scored within seconds.
     ``possible_edges`` [parent, child] are those that families with a finite score can have; None if
-    nothing is known of that.
+    nothing is known of that. ``is_for_threads`` says that any thread may ask for families; a user's
+    own function is called by one.
     """
 
     n_nodes: int
     gaussian: GaussianPosterior | None = None
     affordable: int = 1_500_000
     possible_edges: NDArray[np.bool_] | None = None
+    is_for_threads: bool = False
 
     @abstractmethod
     def families(self, child: int, parents: NDArray[np.integer]) -> Scores:
@@ -196,6 +198,8 @@ class SetScorer(FamilyScorer):
     Every score that cannot tell Markov equivalent graphs apart has this form, and F has far
     fewer arguments than s, so it is F that gets computed: each node set once.
     """
+
+    is_for_threads = True
 
     @abstractmethod
     def score_sets(self, members: Members, out: Scores, start: int, stop: int) -> None:

@@ -300,6 +300,7 @@ def assemble_table(
         scored,
         candidates,
         larger,
+        in_threads=scorer.is_for_threads,
         is_pruned=is_pruned,
         only_winners=only_winners,
         known=known,

@@ -102,11 +102,13 @@ def _below(dags: Booleans, child: int) -> Booleans:
     """The descendants of a node, and the node itself, in each of the DAGs."""
     below = np.zeros(dags.shape[:2], dtype=np.bool_)
     below[:, child] = True
-    while True:
-        further = below | (below[:, :, None] & dags).any(axis=1)
-        if (further == below).all():
-            return below
-        below = further
+    for dag, found in zip(dags, below, strict=True):
+        newest = np.array([child])
+        while len(newest):
+            reached = dag[newest].any(axis=0) & ~found
+            found |= reached
+            newest = np.flatnonzero(reached)
+    return below
 
 
 class _Surroundings:

@@ -75,6 +75,7 @@ def list_outside(
     candidates: NDArray[np.int32],
     larger: "Callable[[int], LargerSets] | None" = None,
     *,
+    in_threads: bool = True,
     is_pruned: bool = True,
     only_winners: bool = False,
     known: dict[int, OwnSets] | None = None,
@@ -82,9 +83,10 @@ def list_outside(
     """The outside sets of every node, and a bound on the posterior mass of those left out.
 
     ``larger`` scores the sets of a node with more than ``scored_parents`` members, see
-    :func:`score_larger`. With ``only_winners`` just sets that can be in a best DAG are listed, and
-    the bound says nothing. What is ``known`` of a node is used again if it has the same candidates,
-    and replaced otherwise.
+    :func:`score_larger`; without ``in_threads`` it is called from this thread only, as a user's own
+    score must be. With ``only_winners`` just sets that can be in a best DAG are listed, and the
+    bound says nothing. What is ``known`` of a node is used again if it has the same candidates, and
+    replaced otherwise.
     """
     n = len(families)
     sets = SetsByRank.up_to(n - 1, scored_parents)
@@ -92,16 +94,14 @@ def list_outside(
     known = {} if known is None else known
     keys = [(candidates[child].tobytes(), most_lost) for child in range(n)]
     stale = [child for child in range(n) if child not in known or known[child].key != keys[child]]
-    # A user's own score is called from this thread only.
-    scored = {child: larger(child) for child in stale} if larger is not None else {}
 
     def work(begin: int, end: int) -> None:
         for child in stale[begin:end]:
             parents = sets.members_for(child)
             kept, lost = _choose(child, families[child], sets, parents, candidates, most_lost)
             found, own = parents[kept], families[child, kept]
-            if scored:
-                more, more_lost = scored[child].pruned(most_lost)
+            if larger is not None:
+                more, more_lost = larger(child).pruned(most_lost)
                 width = more.members.shape[1]
                 found = np.concatenate([padded(found, width), more.members])
                 own = np.concatenate([own, more.score])
@@ -109,7 +109,10 @@ def list_outside(
             ranked = np.argsort(-own, kind="stable")
             known[child] = OwnSets(keys[child], found[ranked], own[ranked], lost)
 
-    run_chunked(work, len(stale))
+    if larger is None or in_threads:
+        run_chunked(work, len(stale))
+    else:
+        work(0, len(stale))
     width = max(1, *(known[child].members.shape[1] for child in range(n)))
     members = [padded(known[child].members, width) for child in range(n)]
     inside = [_inside_masks(own, members[child]) for child, own in enumerate(candidates)]
