@@ -213,7 +213,7 @@ class SetScorer(FamilyScorer):
         return np.subtract(self._any_sets(together), self._any_sets(alone))
 
     def _any_sets(self, members: Members) -> Scores:
-        """F of rows in any order: they are scored in colex order, in which neighbours share work."""
+        """F of rows in any order, scored in colex order: neighbours share work there."""
         out = np.empty(len(members))
         order = np.lexsort(members.T) if members.size else np.arange(len(members))
         out[order] = self.all_sets(members[order])
