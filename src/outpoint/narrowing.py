@@ -99,9 +99,10 @@ LITTLE_USE = 0.1
 FALLING = 0.7
 """What counts as clearly less, relative to the pilot before."""
 
-TURNED = 0.1
-"""What the use of an edge counts for the candidate that would turn it around: modes in which a sure
-edge is turned are worth more than companions that are used now and then."""
+ELSEWHERE = 0.1
+"""What the use of an edge counts for the candidate that would turn it around, and to be neighbours
+in all searched DAGs: modes that pilots have not been in need these more than companions that are
+used now and then."""
 
 STAYING = 0.01
 """What being a candidate already counts: less than to be a neighbour in any searched DAG, but nodes
@@ -239,7 +240,7 @@ def _try_candidates(
         kept = np.maximum(
             near, STAYING * spread_edges(np.ones(table.candidates.shape), table.candidates)
         )
-        worth = np.maximum(use, TURNED * use.T)
+        worth = np.maximum(use, ELSEWHERE * np.maximum(use.T, near))
         table = stage.assemble(stage.choose(np.where(worth >= WORTH_IT, 2.0 + worth, kept)))
         lacks = changes.max()
         goes_on = most_used >= WORTH_A_PILOT or WORTH_A_LOOK <= lacks <= FALLING * lacked
