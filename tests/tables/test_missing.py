@@ -117,6 +117,26 @@ def test_the_mass_of_what_is_missing() -> None:
         np.testing.assert_allclose(edges[:, child], truth(child)[1], atol=0.04)
 
 
+@pytest.mark.parametrize("name", ["MOST_INNER", "MOST_PAIRS"])
+def test_the_mass_without_pairs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where pairs are not looked at, what they would be next to is no neighbour either."""
+    monkeypatch.setattr(f"outpoint.tables.missing.{name}", 0)
+    assert errors().max() < 8.0
+
+
+def test_pairs_that_are_counted_twice_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looked at from a set of candidates, and not held against it."""
+    right = _Surroundings.inner_masks
+
+    def forgotten(self, codes):
+        found = right(self, codes)
+        self._looked_at[:] = False
+        return found
+
+    monkeypatch.setattr(_Surroundings, "inner_masks", forgotten)
+    assert errors().max() > 8.0
+
+
 def test_what_they_would_change() -> None:
     """The change of edges when the sets that one node lacks are added to the table's."""
     weights, admitted = listed()
