@@ -45,8 +45,8 @@ MOST_AROUND = 256
 """Most sets around one draw that are counted; these are the best ones."""
 
 MOST_INNER = 8
-"""Most sets of candidates of a node around which pairs from outside are looked at, the most frequent
-ones. Two parents that are of use only together are found here, as neither is drawn alone."""
+"""Most sets of candidates of a node, the most frequent ones, around which pairs from outside are
+looked at: two parents that are of use only together are found here, as neither is drawn alone."""
 
 MOST_PAIRS = 4_000_000
 """Most such pairs of all nodes together."""
