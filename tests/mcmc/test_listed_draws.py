@@ -36,9 +36,7 @@ def next_allowed(view, node, layer, rng, codes):
             place = outside.start[node + 1] - 1
             while outside.log_tail[place] < log_pick:
                 place -= 1
-            while place < outside.start[node + 1] and not is_open(
-                view, place, allowed, layer, 1
-            ):
+            while place < outside.start[node + 1] and not is_open(view, place, allowed, layer, 1):
                 place += 1
             codes[i] = ~place if place < outside.start[node + 1] else codes[i]
 
