@@ -433,8 +433,11 @@ def learn(
         are given, and ``"mcmc"`` otherwise.
     max_parents
         Most parents a node may have. By default there is no limit up to 20 variables; beyond, as
-        many as can be scored in a second or two, and at least 3. Where not all sets of 4 and more
-        can be scored one by one, they may have one member outside the candidates.
+        many as can be scored in a second or two, and at least 3. Where ``"bdeu"`` or
+        ``"conditional-gaussian"`` counts levels of parents, it is at most the number of columns
+        that cannot have more joint levels than there are rows, and at least 3; a note says so.
+        Where not all sets of 4 and more can be scored one by one, they may have one member outside
+        the candidates.
     chains, steps, warmup, draws
         Number of chains; recorded steps of each; unrecorded steps before them (a quarter of
         ``steps`` by default); DAGs kept of each chain. By default our sampler takes 20,000 steps,

@@ -13,7 +13,7 @@ from outpoint import __version__
 from outpoint.data import Data, Dataset
 from outpoint.data.loading import load
 from outpoint.errors import TooLargeError
-from outpoint.naming import named
+from outpoint.naming import count_of, named
 from outpoint.options import Options
 from outpoint.scores import (
     SCORES,
@@ -133,10 +133,7 @@ class Model:
     @property
     def notes(self) -> tuple[str, ...]:
         """What reading the data had to assume, what the score makes of their units, and more."""
-        data = self.data
-        noted = (*note_holes(data), *data.notes, *note_units(self.score, data))
-        noted = (*noted, *note_few_rows(data))
-        return (*noted, *self.remarks)
+        return (*note_reading(self.data, self.score), *self.remarks)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -170,10 +167,33 @@ class Model:
         )
         return replace(self, prior=prior, max_parents=most)
 
+    def with_sensible_parents(self) -> "Model":
+        """The same with a lower limit, and a remark, if the score finds more not sensible.
+
+        As many parents as are required are always allowed.
+        """
+        if self.scorer.sensible_parents is None:
+            return self
+        most = max(self.scorer.sensible_parents, int(self.prior.required.sum(axis=0).max()))
+        n_possible = int((self.prior.edge_log_weight > -np.inf).sum(axis=0).max())
+        if most >= min(self.max_parents, n_possible):
+            return self
+        remark = (
+            f"at most {count_of(most, 'parent')}, as more can have more joint levels than there "
+            f"are rows; {named('max_parents')} allows more"
+        )
+        return replace(self, max_parents=most, remarks=(remark,))
+
     def is_scored(self, child: int, parents: Sequence[int]) -> bool:
         """Whether the score, prior apart, of a child with these parents is finite."""
         family = np.array([sorted(parents)], dtype=np.int16)
         return bool(np.isfinite(self.scorer.families(child, family)[0]))
+
+
+def note_reading(data: Dataset, score: LocalScore) -> tuple[str, ...]:
+    """What reading the data had to assume, and what the score makes of their units."""
+    noted = (*note_holes(data), *data.notes, *note_units(score, data))
+    return (*noted, *note_few_rows(data))
 
 
 def require_fitting(n_nodes: int, most: int) -> None:
@@ -218,7 +238,8 @@ def prepare(dataset: Dataset, asked: Options) -> Model:
         dataset.names, structure_prior=structure_prior, knowledge=known, max_parents=limit
     )
     refuse_unobserved(dataset, prior, allow_degenerate=asked.allow_degenerate)
-    return Model(dataset, chosen, scorer, structure_prior, known, prior, limit)
+    model = Model(dataset, chosen, scorer, structure_prior, known, prior, limit)
+    return model.with_sensible_parents() if asked.max_parents is None else model
 
 
 def _write_score(score: LocalScore) -> str:

@@ -135,6 +135,26 @@ def test_printed_summary(run: Run) -> None:
     assert "few enough" not in run("learn", "asia", "--method", "exact").out
 
 
+@pytest.mark.usefixtures("reports")
+def test_the_default_limit_on_parents_is_said(run: Run) -> None:
+    codes = np.random.default_rng(1).integers(0, 2, (40, 8))
+    rows = ["abcdefgh", *("".join("xy"[code] for code in row) for row in codes)]
+    Path("levels.csv").write_text("\n".join(",".join(row) for row in rows))
+    remark = (
+        "at most 5 parents, as more can have more joint levels than there are rows; "
+        "--max-parents allows more"
+    )
+    found = run("learn", "levels.csv", "--out", "found", "--seed", "1")
+    assert found.out.count(remark) == 1
+    assert "at most 5 parents\n" in found.out
+    assert remark in read_summary("found")["notes"]
+    assert "more joint levels" in Path("found/report.html").read_text(encoding="utf-8")
+    assert run("map", "levels.csv").out.count(remark) == 1
+    more = run("learn", "levels.csv", "--out", "more", "--max-parents", "7")
+    assert "no limit on parents\n" in more.out
+    assert "joint levels" not in more.out
+
+
 def test_json_is_the_summary_and_nothing_else(run: Run) -> None:
     printed = learn_json(run, "data.csv", "--out", "run")
     assert printed == read_summary("run")

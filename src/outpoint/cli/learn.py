@@ -75,7 +75,7 @@ def learn(
         print_json(summarize(posterior))
     elif not quiet:
         is_chosen = method == "auto" and not resume  # a run that goes on keeps its own method
-        print_summary(posterior, dataset, arguments["score"], directory, is_chosen=is_chosen)
+        print_summary(posterior, dataset, directory, is_chosen=is_chosen)
     if not posterior.is_complete:
         raise Interrupted(directory)
 

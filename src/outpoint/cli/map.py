@@ -60,7 +60,7 @@ def map_command(
     if json:
         print_json(_as_json(result))
     elif not quiet:
-        _print_result(result, dataset, arguments["score"], out)
+        _print_result(result, dataset, out)
 
 
 def _as_json(result: "MapResult") -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _known_directions(result: "MapResult") -> set[tuple[str, str]]:
     return {(u, v) for u, v in dag.edges if excluded[dag.names.index(v), dag.names.index(u)]}
 
 
-def _print_result(result: "MapResult", data: "Dataset", chosen: object, out: Path | None) -> None:
+def _print_result(result: "MapResult", data: "Dataset", out: Path | None) -> None:
     """Print the data, the model, the score, edges, the verdict and the files."""
     from outpoint.cli.summary import make_console, print_data, print_line
     from outpoint.cli.terminal import printable
@@ -102,7 +102,7 @@ def _print_result(result: "MapResult", data: "Dataset", chosen: object, out: Pat
     compelled = set(result.cpdag.directed)
     directed = compelled | _known_directions(result)
     who_can_tell = "data can tell" + (" or that is known" if directed != compelled else "")
-    print_data(console, data, chosen)
+    print_data(console, data, result.info.notes)
     lines = {
         "Model": describe_model(result.info, data.n_nodes),
         "Method": f"{how}, {result.seconds:.2f} s",

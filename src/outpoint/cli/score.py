@@ -35,6 +35,7 @@ def score(
     from outpoint.cli.summary import make_console, print_data, print_line
     from outpoint.cli.terminal import print_json, read_graph
     from outpoint.graphs import Dag
+    from outpoint.model import note_reading
     from outpoint.naming import count_of
     from outpoint.registry import score_title
     from outpoint.scores import resolve_prior
@@ -62,7 +63,7 @@ def score(
         typer.echo(f"{found!r}")
     else:
         console = make_console()
-        print_data(console, dataset, chosen)
+        print_data(console, dataset, note_reading(dataset, chosen))
         size = f"{count_of(dag.n_nodes, 'node')}, {count_of(dag.n_edges, 'edge')}"
         print_line(console, "Graph", f"{graph}: {size}")
         name, prior = score_title(chosen.name), resolve_prior(given.get("structure_prior"), chosen)

@@ -17,7 +17,6 @@ from outpoint.posterior import Posterior, SampledPosterior
 from outpoint.posterior.admissible import judge_certainty
 from outpoint.posterior.info import describe_model
 from outpoint.runs.directory import RUN_FILES
-from outpoint.scores import note_few_rows, note_holes, note_units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,9 +43,7 @@ def make_console() -> Console:
     return console
 
 
-def print_summary(
-    posterior: Posterior, data: Dataset, score: object, directory: Path, *, is_chosen: bool
-) -> None:
+def print_summary(posterior: Posterior, data: Dataset, directory: Path, *, is_chosen: bool) -> None:
     """Print the data, the model, the evidence, the strongest edges, the verdict and the files.
 
     ``is_chosen`` says that the method was chosen by the number of variables.
@@ -57,7 +54,7 @@ def print_summary(
     if is_chosen and data.is_complete:
         few = posterior.log_evidence is not None
         why = f" ({'few enough' if few else 'too many'} variables to sum over all DAGs)"
-    print_data(console, data, score)
+    print_data(console, data, info.notes)
     lines = {
         "Model": describe_model(info, len(posterior.names)),
         "Method": f"{posterior.method}{why}{_chains(posterior)}{_seconds(info.elapsed_seconds)}",
@@ -77,13 +74,12 @@ def print_summary(
     print_line(console, "Files", f"{directory}/ ({', '.join(sorted(RUN_FILES))})")
 
 
-def print_data(console: Console, data: Dataset, score: object) -> None:
-    """Print source and size, the kinds of columns, and a line for each decision made in reading."""
+def print_data(console: Console, data: Dataset, notes: Sequence[str]) -> None:
+    """Print source and size, the kinds of columns, and a line for each decision that was made."""
     print_line(console, "Data", f"{data.source}: {data.describe()}")
     print_line(console, "Kinds", describe_kinds(data))
     label = "Note"
-    said = (*note_holes(data), *data.notes, *note_units(score, data), *note_few_rows(data))
-    for note in said:
+    for note in notes:
         print_line(console, label, note)
         label = ""
 

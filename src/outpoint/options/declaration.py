@@ -114,7 +114,7 @@ class Options:
         (*RUN, MAP),
         has_own_place=True,
         help="Largest number of parents of a node (default: no limit up to 20 variables, 3 to 10 "
-        "beyond).",
+        "beyond; fewer where categories have more joint levels than there are rows).",
     )
     chains: int = sampling(4, whole(1, 1000), Role.DRAWS, "Number of chains.")
     runs: int | None = sampling(

@@ -141,18 +141,20 @@ def most_parents(possible: Booleans, required: Booleans) -> int:
 def limit_parents(model: Model, split: Split, given: int | None) -> Model:
     """The model of a problem that is solved by parts, with as many parents as can be scored.
 
-    Nothing is changed if the user has ``given`` a limit, or if there is one part.
+    There are fewer if the score finds more not sensible. Nothing is changed if the user has
+    ``given`` a limit, or if there is one part.
     """
     if given is not None or len(split.parts) == 1:
         return model
     limit = most_parents(split.possible, model.prior.required)
     if limit >= split.possible.sum(axis=0).max():
-        return replace(model, max_parents=model.data.n_nodes - 1)
+        wide = replace(model, max_parents=model.data.n_nodes - 1, remarks=())
+        return wide.with_sensible_parents()
     remark = (
         f"at most {count_of(limit, 'parent')}, as more would be too many sets to score; "
         f"{named('max_parents')} changes it"
     )
-    return replace(model, max_parents=limit, remarks=(*model.remarks, remark))
+    return replace(model, max_parents=limit, remarks=(remark,)).with_sensible_parents()
 
 
 def can_be_scored(split: Split, max_parents: int | None) -> bool:

@@ -146,6 +146,8 @@ class FamilyScorer(ABC):
 
     ``gaussian`` is there if the score is the marginal likelihood of a linear Gaussian model: causal
     effects are computed from it. ``affordable`` is how many families can be scored within seconds.
+    ``sensible_parents`` is how many parents nodes have at most by default, whatever can be scored;
+    None if the score itself keeps sets small that the rows say nothing about.
     ``possible_edges`` [parent, child] are those that families with a finite score can have; None if
     nothing is known of that. ``is_for_threads`` says that any thread may ask for families; a user's
     own function is called by one.
@@ -154,6 +156,7 @@ class FamilyScorer(ABC):
     n_nodes: int
     gaussian: GaussianPosterior | None = None
     affordable: int = 1_500_000
+    sensible_parents: int | None = None
     possible_edges: NDArray[np.bool_] | None = None
     is_for_threads: bool = False
 
@@ -213,7 +216,7 @@ class SetScorer(FamilyScorer):
         return np.subtract(self._any_sets(together), self._any_sets(alone))
 
     def _any_sets(self, members: Members) -> Scores:
-        """F of rows in any order, scored in colex order: neighbours share work there."""
+        """F of rows in any order: they are scored in colex order, where neighbours share work."""
         out = np.empty(len(members))
         order = np.lexsort(members.T) if members.size else np.arange(len(members))
         out[order] = self.all_sets(members[order])

@@ -27,7 +27,13 @@ from outpoint.scores.binding import (
     require_kind,
     score_observed,
 )
-from outpoint.scores.contingency import Table, count_states, make_numbering, merge_rows
+from outpoint.scores.contingency import (
+    Table,
+    count_sensible_parents,
+    count_states,
+    make_numbering,
+    merge_rows,
+)
 
 MAX_LEVELS = 5000
 
@@ -65,6 +71,7 @@ class BDeuScorer(SetScorer):
 
     def __init__(self, table: Table, equivalent_sample_size: float) -> None:
         self.n_nodes = len(table.columns)
+        self.sensible_parents = count_sensible_parents(table.cardinalities, int(table.counts.sum()))
         self._table = table
         self._equivalent_sample_size = equivalent_sample_size
 

@@ -263,6 +263,8 @@ class InterventionScorer(FamilyScorer):
         self._scorers = tuple(scorers)
         self._group = group
         self.possible_edges = scorers[0].possible_edges
+        sensible = [s.sensible_parents for s in scorers if s.sensible_parents is not None]
+        self.sensible_parents = min(sensible, default=None)
 
     def of(self, child: int) -> FamilyScorer:
         """The scorer that has the rows of this node."""

@@ -41,6 +41,7 @@ from outpoint.scores.binding import (
     refuse_many_levels,
     score_observed,
 )
+from outpoint.scores.contingency import count_sensible_parents
 from outpoint.scores.gaussian import NormalWishart, add_log_likelihoods, size_constants
 
 LARGE = 1e100
@@ -100,6 +101,9 @@ class ConditionalScorer(SetScorer):
         self._columns = np.ascontiguousarray(values[:, order[:n_continuous]].T)
         self._codes = np.ascontiguousarray(values[:, order[n_continuous:]].T, dtype=np.int32)
         self._cardinalities = cardinalities[order[n_continuous:]]
+        self.sensible_parents = count_sensible_parents(
+            self._cardinalities, len(values), is_child=n_continuous == 0
+        )
         self._sample_size = float(prior.equivalent_sample_size)
         self._prior = (
             float(prior.alpha_mu),

@@ -6,6 +6,7 @@ which changes with every set, is counted only in rows where it is not at its mos
 is left of each configuration's total is at that level.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,30 @@ from numpy.typing import NDArray
 
 from outpoint.data import Dataset
 from outpoint.kernels import inlined
+
+LEAST_SENSIBLE = 3
+"""Sets of so many parents are always sensible."""
+
+
+def count_sensible_parents(
+    cardinalities: Iterable[int], n_rows: int, *, is_child: bool = True
+) -> int | None:
+    """How many parents can be compared by counts of ``n_rows`` rows; None for any number.
+
+    It is the largest number, and at least 3, for which any so many columns have no more joint
+    levels than there are rows. Beyond, each row can have a cell of its own, where marginal
+    likelihoods charge next to nothing for parameters: docs/math.md#sensible-parents. ``is_child``
+    says that the child is one of these columns, so that not all of them can be parents.
+    """
+    largest = sorted(map(int, cardinalities), reverse=True)
+    n_parents, n_joint = 0, 1
+    for cardinality in largest:
+        n_joint *= cardinality
+        if n_joint > n_rows:
+            break
+        n_parents += 1
+    n_parents = max(n_parents, LEAST_SENSIBLE)
+    return n_parents if n_parents < len(largest) - is_child else None
 
 
 class Table(NamedTuple):

@@ -322,6 +322,7 @@ class GivenScorer(FamilyScorer):
         self.n_nodes = scorer.n_nodes
         self.gaussian = scorer.gaussian
         self.affordable = scorer.affordable
+        self.sensible_parents = scorer.sensible_parents
         self.possible_edges = scorer.possible_edges
         self._scorer = scorer
         self.given = given

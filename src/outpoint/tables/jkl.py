@@ -29,7 +29,8 @@ def write_jkl(
 ) -> None:
     """Write the local scores of all parent sets of at most ``max_parents`` variables.
 
-    ``data``, ``score`` and ``max_parents`` are those of :func:`outpoint.learn`. The scores are what
+    ``data``, ``score`` and ``max_parents`` are those of :func:`outpoint.learn`; by default sets are
+    as large as the number of variables allows, however few the rows are. The scores are what
     the data say, without priors or background knowledge. :class:`outpoint.JklScore` reads them back
     to the last bit; GOBNILP, Gibby and others read them too.
     """
