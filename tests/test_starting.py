@@ -1,6 +1,7 @@
 """A command that is interrupted while it is imported ends in a sentence, not in a traceback."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,11 @@ from outpoint.starting import INTERRUPTED, NOTHING_DONE, is_command
 from tests.runs.problems import environment
 
 SCRIPT = Path(sys.executable).with_name("outpoint")
+
+
+def heed_signals() -> None:
+    """Undo what a shell does to what it runs in the background, which ignores Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.attack("a signal while the first modules are imported", "one sentence, exit code 130")
@@ -28,6 +34,7 @@ def test_a_signal_within_the_first_imports(number: str, began: list[str], tmp_pa
         env=environment() | {"PYTHONPATH": path},
         cwd=tmp_path,
         capture_output=True,
+        preexec_fn=heed_signals,
     )
     assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, b"", NOTHING_DONE)
 
@@ -79,5 +86,10 @@ def test_a_program_that_imports_outpoint_keeps_its_handlers() -> None:
         "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler; "
         "assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL"
     )
-    done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(),
+        capture_output=True,
+        preexec_fn=heed_signals,
+    )
     assert done.returncode == 0, done.stderr
