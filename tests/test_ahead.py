@@ -39,6 +39,14 @@ def test_the_list_says_what_runs_call(run: str, tmp_path: Path) -> None:
     assert not ahead.is_needed(run)
 
 
+@pytest.mark.parametrize("run", RUNS)
+def test_what_is_listed_exists(run: str) -> None:
+    """Kernels are found by their names, and tuples by their names and numbers of fields."""
+    assert ahead.listed(run)
+    for name, *fields in ahead._read()["tuples"].values():
+        assert len(fields) == len(ahead._find(name)._fields), name
+
+
 def test_runs_that_are_not_listed() -> None:
     assert ahead.listed("order, bge") == []
     assert not ahead.is_needed("order, bge")
