@@ -217,7 +217,9 @@ def _try_candidates(
 ) -> tuple[ScoreTable, float]:
     """The table over what pilots use, each run on the table of the one before; where ladders end.
 
-    ``near`` is how often nodes are neighbours in the DAGs of the searches.
+    ``near`` is how often nodes are neighbours in the DAGs of the searches. What counts is the mean
+    use over pilots, with what their tables lacked: in the largest of several short samples many
+    parents would stand out that are drawn now and then.
     """
     pace.plan_pilots(
         PILOT_WARMUP + PILOT_STEPS,
@@ -233,7 +235,8 @@ def _try_candidates(
         most_used = np.maximum(pilot.outside, missing.edges).max()
         if most_used < WORTH_IT:
             break
-        use = np.maximum(use, np.maximum(pilot.edges, missing.edges))
+        seen = np.maximum(pilot.edges, missing.edges)
+        use += (seen - use) / (round_number + 1)
         changes = missing.changes(pilot.edges)
         if may_widen:
             stage.widen(use, missing.mass, changes)
@@ -428,8 +431,9 @@ def _codes(table: ScoreTable, dags: list[Adjacency]) -> Codes:
 
 
 class _Pilot(NamedTuple):
-    """Edge probabilities [parent, child], all and from outside alone; where ladders may end.
+    """Edge probabilities [parent, child] of all chains, and where ladders may end.
 
+    ``outside`` counts edges from outside the candidates alone, in the chain that uses them most;
     ``codes`` are the DAGs that were drawn, chain after chain.
     """
 
@@ -480,10 +484,7 @@ def _try_pilot(table: ScoreTable, dags: list[Adjacency], problem: Problem, seed:
 def _run_pilot(
     table: ScoreTable, dags: list[Adjacency], problem: Problem, seed: int, share: float
 ) -> _Pilot:
-    """Run short chains that begin at these DAGs; the larger of two probabilities counts.
-
-    They take a ``share`` of the usual steps.
-    """
+    """Run short chains that begin at these DAGs, with a ``share`` of the usual steps."""
     view = view_table(table)
     n = table.n_nodes
     n_warmup, n_steps = (int(share * n) // SWEEP * SWEEP for n in (PILOT_WARMUP, PILOT_STEPS))
@@ -510,4 +511,4 @@ def _run_pilot(
     run_chunked(work, PILOT_CHAINS)
     edges = spread_edges(inside, table.candidates) + outside
     drawn = codes.reshape(-1, n)
-    return _Pilot(edges.max(axis=0), outside.max(axis=0), float(hottest.min()), drawn)
+    return _Pilot(edges.mean(axis=0), outside.max(axis=0), float(hottest.min()), drawn)
