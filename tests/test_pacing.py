@@ -31,7 +31,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
 def test_without_a_clock_everything_is_done(watch: Watch) -> None:
     pace = Pace()
     pace.plan_searches(100.0, lambda: watch.spend(1e9))
-    pace.plan_pilots(100.0, lambda: watch.spend(1e9))
+    pace.plan_pilots(100.0, lambda: lambda: watch.spend(1e9))
     assert pace.allows_pilot(4, 1e9)
     assert not pace.allows_pilot(5, 0.0)
     assert pace.effort == (1.0, 5.0)
@@ -55,7 +55,7 @@ def test_searches_are_as_long_as_there_is_time(watch: Watch) -> None:
 
 def test_pilots_end_with_their_share(watch: Watch) -> None:
     pace = Pace(Clock(100.0))
-    pace.plan_pilots(10.0, lambda: watch.spend(1.0))
+    pace.plan_pilots(10.0, lambda: lambda: watch.spend(1.0))
     assert pace.pilots == 5.0
     watch.now = 100 * PREPARING - 15.0
     assert pace.allows_pilot(1, 10.0)
@@ -66,7 +66,7 @@ def test_pilots_end_with_their_share(watch: Watch) -> None:
     assert again.allows_pilot(1, 1e9)
     assert not again.allows_pilot(2, 0.0)
     short = Pace(Clock(10.0))
-    short.plan_pilots(100.0, lambda: watch.spend(0.1))
+    short.plan_pilots(100.0, lambda: lambda: watch.spend(0.1))
     assert 1 / 8 <= short.pilots < 1.0
 
 

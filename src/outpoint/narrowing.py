@@ -47,7 +47,7 @@ from outpoint.tables.missing import Missing, estimate_missing
 from outpoint.tables.outside import OwnSets
 from outpoint.tables.parent_sets import Codes
 from outpoint.tables.pruning import Candidates, choose_candidates
-from outpoint.tables.view import view_table
+from outpoint.tables.view import TableView, view_table
 
 SEARCH_RUNS = 2
 """Annealing runs over orders."""
@@ -64,6 +64,9 @@ PILOT_CHAINS = 2
 PILOT_WARMUP = 128 * SWEEP
 PILOT_STEPS = 128 * SWEEP
 """Pilot chains: enough for their ladders to carry states from one end to the other a few times."""
+
+TRIAL_STEPS = 2 * SWEEP
+"""Steps that are taken to see how long a pilot takes."""
 
 PILOT_HOTTEST = 0.03
 """Where the ladders of pilots end."""
@@ -221,16 +224,17 @@ def _try_candidates(
     use over pilots, with what their tables lacked: in the largest of several short samples many
     parents would stand out that are drawn now and then.
     """
+    view = view_table(table)
     pace.plan_pilots(
         PILOT_WARMUP + PILOT_STEPS,
-        lambda: _try_pilot(table, dags, problem, named_seed(seed, "trial")),
+        lambda: _begin_trial(table, view, dags, problem, named_seed(seed, "trial")),
     )
     use = np.zeros_like(near)
     begun, lacked = pace.seconds, 1.0
     for round_number in range(MOST_ROUNDS):
         report(Progress("trying candidate parents", round_number / MOST_ROUNDS))
         of_pilot = named_seed(seed, "pilot", round_number)
-        pilot = _run_pilot(table, dags, problem, of_pilot, min(1.0, pace.pilots))
+        pilot = _run_pilot(table, view, dags, problem, of_pilot, min(1.0, pace.pilots))
         missing = stage.lacking(table)(pilot.codes)
         most_used = np.maximum(pilot.outside, missing.edges).max()
         if most_used < WORTH_IT:
@@ -252,6 +256,7 @@ def _try_candidates(
         ):
             break
         begun, lacked = pace.seconds, lacks
+        view = view_table(table)
     return table, pilot.hottest
 
 
@@ -468,24 +473,36 @@ def _pilot_settings(
     )
 
 
-def _try_pilot(table: ScoreTable, dags: list[Adjacency], problem: Problem, seed: int) -> float:
-    """Take the first steps of a pilot, to see how long one takes; return their number."""
-    settings = _pilot_settings(table, dags, problem, seed, SWEEP, SWEEP)
-    view = view_table(table)
+def _begin_trial(
+    table: ScoreTable, view: TableView, dags: list[Adjacency], problem: Problem, seed: int
+) -> Callable[[], float]:
+    """Begin a pilot; return a function that takes steps of it and returns their number.
+
+    How long they take says how long the pilot would take.
+    """
+    settings = _pilot_settings(table, dags, problem, seed, TRIAL_STEPS, TRIAL_STEPS)
+    chains = [make_chain(view, settings, index) for index in range(PILOT_CHAINS)]
 
     def work(begin: int, end: int) -> None:
-        for index in range(begin, end):
-            make_chain(view, settings, index).advance(2 * SWEEP)
+        for chain in chains[begin:end]:
+            chain.advance(TRIAL_STEPS)
 
-    run_chunked(work, PILOT_CHAINS)
-    return 2.0 * SWEEP
+    def take_steps() -> float:
+        run_chunked(work, PILOT_CHAINS)
+        return float(TRIAL_STEPS)
+
+    return take_steps
 
 
 def _run_pilot(
-    table: ScoreTable, dags: list[Adjacency], problem: Problem, seed: int, share: float
+    table: ScoreTable,
+    view: TableView,
+    dags: list[Adjacency],
+    problem: Problem,
+    seed: int,
+    share: float,
 ) -> _Pilot:
     """Run short chains that begin at these DAGs, with a ``share`` of the usual steps."""
-    view = view_table(table)
     n = table.n_nodes
     n_warmup, n_steps = (int(share * n) // SWEEP * SWEEP for n in (PILOT_WARMUP, PILOT_STEPS))
     settings = _pilot_settings(table, dags, problem, seed, n_warmup, n_steps)

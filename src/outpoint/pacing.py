@@ -71,11 +71,14 @@ class Pace:
         seconds = self._time_of(whole, try_part)
         self.search_effort = _share(self._clock.left(SEARCHING), seconds, LEAST_SEARCH)
 
-    def plan_pilots(self, whole: float, try_part: Callable[[], float]) -> None:
-        """Set the length of the first pilot, if there is no time for a whole one."""
+    def plan_pilots(self, whole: float, begin: Callable[[], Callable[[], float]]) -> None:
+        """Set the length of the first pilot, if there is no time for a whole one.
+
+        ``begin`` returns a function that takes some steps and returns their number.
+        """
         if self._pilots_are_given or not self._clock.is_limited:
             return
-        seconds = self._time_of(whole, try_part)
+        seconds = self._time_of(whole, begin())
         share = _share(self._clock.left(PREPARING), seconds, LEAST_PILOT)
         self.pilots = share if share < 1.0 else float(MOST_PILOTS)
 
