@@ -166,8 +166,8 @@ def test_a_wrong_ratio_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_cycles_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "outpoint.tables.missing._below",
-        lambda dags, child: np.tile(np.arange(N) == child, (len(dags), 1)),
+        "outpoint.tables.missing.descendants",
+        lambda codes, parent_sets, child: np.tile(np.arange(N) == child, (len(codes), 1)),
     )
     assert errors().max() > 16.0
 

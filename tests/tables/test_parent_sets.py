@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from outpoint.errors import OptionError
-from outpoint.tables.parent_sets import ParentSets
+from outpoint.tables.parent_sets import ParentSets, descendants
 from tests.reference import all_dags
 
 from .helpers import random_table
@@ -31,6 +31,15 @@ def test_all_dags_there_and_back(n, n_candidates):
 def test_codes_are_different_for_different_dags():
     _, codes = coded(4, 2)
     assert len(np.unique(codes, axis=0)) == len(codes)
+
+
+@pytest.mark.parametrize(("n", "n_candidates"), [(4, 1), (4, 3)])
+def test_descendants_in_all_dags(n, n_candidates):
+    sets, codes = coded(n, n_candidates)
+    reached = np.eye(n) + all_dags(n)
+    reached = reached @ reached @ reached > 0
+    for node in range(n):
+        assert np.array_equal(descendants(codes, sets, node), reached[:, node])
 
 
 @pytest.mark.parametrize("n_parts", [1, 3])

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from outpoint.arrays import Booleans, Floats
 from outpoint.scores import FamilyScorer, StructurePrior
 from outpoint.scores.base import Members
-from outpoint.tables.parent_sets import Codes
+from outpoint.tables.parent_sets import Codes, descendants
 from outpoint.tables.pruning import padded
 from outpoint.tables.table import ScoreTable
 
@@ -107,8 +107,8 @@ def estimate_missing(
         for group, most_looks in groups:
             looks = _evenly(group, most_looks)
             share = len(group) / len(looks) / len(codes)
-            dags = table.parent_sets.adjacencies(codes[looks])
-            added += share * around.weigh(own[looks], _below(dags, child))
+            below = descendants(codes[looks], table.parent_sets, child)
+            added += share * around.weigh(own[looks], below)
         found.edges[:, child], found.mass[child] = added[:-1], added[-1]
     return Missing(found.mass / (1.0 + found.mass), found.edges / (1.0 + found.mass))
 
@@ -116,19 +116,6 @@ def estimate_missing(
 def _evenly(places: NDArray[np.intp], most: int) -> NDArray[np.intp]:
     """As many of the places as wanted, evenly spread."""
     return places[np.linspace(0, len(places) - 1, min(len(places), most)).astype(np.int64)]
-
-
-def _below(dags: Booleans, child: int) -> Booleans:
-    """The descendants of a node, and the node itself, in each of the DAGs."""
-    below = np.zeros(dags.shape[:2], dtype=np.bool_)
-    below[:, child] = True
-    for dag, found in zip(dags, below, strict=True):
-        newest = np.array([child])
-        while len(newest):
-            reached = dag[newest].any(axis=0) & ~found
-            found |= reached
-            newest = np.flatnonzero(reached)
-    return below
 
 
 class _Surroundings:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outpoint.errors import require
-from outpoint.kernels import kernel
+from outpoint.kernels import inlined, kernel
 
 Codes = NDArray[np.int32]
 
@@ -136,3 +136,41 @@ def _are_acyclic(codes, candidates, members):
                     depth += 1
                     walk[depth], place[depth], state[parent] = parent, 0, 1
     return True
+
+
+def descendants(codes: Codes, parent_sets: ParentSets, node: int) -> NDArray[np.bool_]:
+    """Whether each node is this one or a descendant of it, in DAGs (draw, node) of such codes."""
+    found: NDArray[np.bool_] = _descendants(codes, *parent_sets, node)
+    return found
+
+
+@kernel
+def _descendants(codes, candidates, members, node):
+    """Look for children of what has been found until there are no more."""
+    n_draws, n = codes.shape
+    found = np.zeros((n_draws, n), dtype=np.bool_)
+    for d in range(n_draws):
+        found[d, node] = True
+        grows = True
+        while grows:
+            grows = False
+            for child in range(n):
+                if not found[d, child] and _has_parent_in(
+                    found[d], child, codes[d, child], candidates, members
+                ):
+                    found[d, child] = grows = True
+    return found
+
+
+@inlined
+def _has_parent_in(found, child, code, candidates, members):
+    """Whether one of the nodes that have been found is in the parent set of this code."""
+    if code < 0:
+        for parent in members[~code]:
+            if parent >= 0 and found[parent]:
+                return True
+    else:
+        for place, parent in enumerate(candidates[child]):
+            if code >> place & 1 and found[parent]:
+                return True
+    return False
