@@ -109,7 +109,9 @@ def _make_run(
     elif method == PARTS_METHOD:
         limited = limit_beside(model, split, asked)
         model = limited or model
-    if asked.time is not None and method != "exact" and saved is None:
+    if saved is not None:
+        model = model.with_remarks(saved.notes)
+    elif asked.time is not None and method != "exact":
         model = _scored_in_time(model, asked, clock, asked.time)
     asked = replace(
         asked, method=method, seed=checked_seed(asked.seed), max_parents=model.max_parents
@@ -161,6 +163,8 @@ def _integrate(
         model = limit_parents(model, split, asked.max_parents)
     else:
         require_fitting(dataset.n_nodes, MOST_TOGETHER)
+    if saved is not None:
+        model = model.with_remarks(saved.notes)
     asked = replace(
         asked, method=method, seed=checked_seed(asked.seed), max_parents=model.max_parents
     )

@@ -111,12 +111,13 @@ class Model:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What decides the scores, apart from a user's function and background knowledge."""
+        """What decides the scores, but for knowledge and a function of the user; with remarks."""
         return {
             "data": self.data.fingerprint(),
             "score": "custom" if self.score.name == "custom" else repr(self.score),
             "structure prior": self.structure_prior,
             "max_parents": self.max_parents,
+            "remarks": list(self.remarks),
         }
 
     @property
@@ -183,6 +184,11 @@ class Model:
             f"are rows; {named('max_parents')} allows more"
         )
         return replace(self, max_parents=most, remarks=(remark,))
+
+    def with_remarks(self, notes: Sequence[str]) -> "Model":
+        """The same with the remarks among these notes: all but what reading the data says."""
+        known = note_reading(self.data, self.score)
+        return replace(self, remarks=tuple(note for note in notes if note not in known))
 
     def is_scored(self, child: int, parents: Sequence[int]) -> bool:
         """Whether the score, prior apart, of a child with these parents is finite."""

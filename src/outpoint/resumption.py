@@ -31,13 +31,15 @@ STOPS = tuple(name for name in names_of(Role.STOP) if not OPTIONS[name].has_own_
 class SavedRun:
     """A run in a directory; ``posterior`` are its results, if nothing else is left of it.
 
-    ``own`` are its options, except for the ``stops``, which say when it was to stop.
+    ``own`` are its options, except for the ``stops``, which say when it was to stop; ``notes`` say,
+    among other things, what it chose by itself and why.
     """
 
     run: RunDirectory
     data: str
     own: Mapping[str, Any]
     stops: Mapping[str, Any]
+    notes: tuple[str, ...]
     posterior: Posterior | None = None
 
     def adopt(self, asked: Options, data: Dataset) -> Options:
@@ -80,7 +82,8 @@ def find_saved(run: RunDirectory) -> SavedRun | None:
             "structure_prior": facts["structure prior"],
             PLANNED: stops.get(PLANNED),
         }
-        return SavedRun(run=run, data=facts["data"], own=own, stops=stops)
+        notes = tuple(map(str, facts["remarks"]))
+        return SavedRun(run=run, data=facts["data"], own=own, stops=stops, notes=notes)
     if run.has_checkpoint or not run.posterior.exists():
         return None
     posterior = load(run.path)
@@ -93,7 +96,12 @@ def find_saved(run: RunDirectory) -> SavedRun | None:
         "structure_prior": info.structure_prior,
     }
     return SavedRun(
-        run=run, data=info.fingerprint, own=own, stops=info.options, posterior=posterior
+        run=run,
+        data=info.fingerprint,
+        own=own,
+        stops=info.options,
+        notes=info.notes,
+        posterior=posterior,
     )
 
 

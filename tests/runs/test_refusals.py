@@ -416,6 +416,7 @@ def test_a_held_run_is_let_go(tmp_path: Path) -> None:
 def test_when_to_stop_may_change_and_what_was_asked_for_stays(tmp_path: Path) -> None:
     run, scores = RunDirectory(tmp_path), {"scores": np.ones(2)}
     facts = {"seed": 1, "data": "x", "method": "mcmc", "structure prior": "fair", "max_parents": 2}
+    facts["remarks"] = []
     name = open_run(run, facts, {"steps": 1}, {"chains": 2}, scores)
     saved = saved_facts(run)
     assert saved == {**facts, "stopping": {"steps": 1}, "request": {"chains": 2}}

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import outpoint as op
@@ -101,6 +102,28 @@ def test_they_are_those_of_the_run(
     assert not op.learn(NUMBERS, **options, **first, out=tmp_path / "run").is_complete
     assert op.learn(NUMBERS, out=tmp_path / "run", resume=True).is_complete
     assert differing(tmp_path / "whole", tmp_path / "run") == []
+
+
+def few_letters() -> pd.DataFrame:
+    """A table whose default limit on parents is remarked on."""
+    rng = np.random.default_rng(3)
+    return pd.DataFrame(rng.choice(["x", "y", "z"], (40, 6)), columns=list("abcdef"))
+
+
+def test_so_are_its_remarks(tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> None:
+    whole = op.learn(few_letters(), **CASES["mcmc"], out=tmp_path / "whole")
+    assert any("joint levels" in note for note in whole.info.notes)
+    first = {"progress": Stopwatch(1200), "checkpoint_seconds": 0.0}
+    op.learn(few_letters(), **CASES["mcmc"], **first, out=tmp_path / "run")
+    assert op.learn(few_letters(), out=tmp_path / "run", resume=True).is_complete
+    assert differing(tmp_path / "whole", tmp_path / "run") == []
+
+
+def test_remarks_of_an_exact_run_that_is_made_anew(tmp_path: Path) -> None:
+    whole = op.learn(few_letters(), out=tmp_path)
+    assert any("joint levels" in note for note in whole.info.notes)
+    (tmp_path / "summary.json").unlink()
+    assert op.learn(few_letters(), out=tmp_path, resume=True).info.notes == whole.info.notes
 
 
 def test_on_the_command_line(run: Run, short_rounds: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,7 @@ FACTS = {
     "structure prior": str,
     "seed": int,
     "max_parents": int,
+    "remarks": list,
     STOPPING: dict,
     REQUEST: dict,
 }
