@@ -84,11 +84,13 @@ def test_no_room_for_draws(tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.attack("a full disk")
-@pytest.mark.parametrize("limit", first([5000, 0, 30_000]))
+@pytest.mark.parametrize("share", first([0.2, 0.0, 0.95]))
 def test_no_room_for_the_results(
-    tmp_path: Path, whole: Path, limit: int, short_rounds: pytest.MonkeyPatch
+    tmp_path: Path, whole: Path, share: float, short_rounds: pytest.MonkeyPatch
 ) -> None:
+    """But for a share of the bytes of the posterior."""
     write = files.write_posterior
+    limit = int(share * (whole / "posterior.npz").stat().st_size)
 
     def write_little(posterior: op.Posterior, path: Path) -> None:
         with largest_file(limit):
