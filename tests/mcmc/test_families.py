@@ -21,11 +21,21 @@ from outpoint.mcmc.moves.families import (
     LEAST_WEIGHT,
     MOST_NODES,
     ONE_SHARE,
+    USUAL_NODES,
     make_joint_redraw,
     redraw_families,
 )
+from outpoint.tables.view import most_parents, view_table
+from tests.exact.problems import random_scores
 from tests.grids import covering
-from tests.mcmc.held import TOGETHER, HeldTarget, Stepper, chosen_states, held_target
+from tests.mcmc.held import (
+    TOGETHER,
+    HeldTarget,
+    Stepper,
+    chosen_states,
+    held_target,
+    table_over,
+)
 from tests.mcmc.laws import (
     Floats,
     Target,
@@ -37,10 +47,10 @@ from tests.mcmc.laws import (
     tempered,
     through_dags,
 )
-from tests.mcmc.loops import dag_code, dag_codes, is_consistent, make_dag_state, set_code
+from tests.mcmc.loops import dag_code, dag_codes, is_consistent, make_dag_state, set_code, set_dag
 from tests.mcmc.targets import NAMES, target
 from tests.mcmc.test_parents import parents_matrix
-from tests.reference import log_sum_exp
+from tests.reference import log_sum_exp, subsets
 
 FALSE_ALARM = 1e-6
 
@@ -61,11 +71,13 @@ def walk_shares(problem: Target, inside: dict[int, list[frozenset[int]]]) -> Flo
     return weight / weight.sum(axis=1, keepdims=True)
 
 
-def chosen_sets(shares: Floats) -> dict[frozenset[int], float]:
-    """The probability of each set of nodes that the walk may choose."""
-    n = len(shares)
+def chosen_sets(problem: Target, most: int | None = None) -> dict[frozenset[int], float]:
+    """The probability of each set of nodes, at ``most`` so many, that the walk may choose."""
+    n, shares = problem.n, walk_shares(problem, inside_sets(problem))
+    if most is None:
+        most = MOST_NODES if problem.view.outside.score.size else USUAL_NODES
     walks: Counter[tuple[int, ...]] = Counter({(v,): 1.0 / n for v in range(n)})
-    for _ in range(MOST_NODES - 1):
+    for _ in range(most - 1):
         longer: Counter[tuple[int, ...]] = Counter()
         for walk, probability in walks.items():
             for v in walk:
@@ -97,7 +109,7 @@ def families_matrix(problem: Target) -> Floats:
     inside = inside_sets(problem)
     dags = parent_sets(problem.n)
     out = np.zeros((len(dags), len(dags)))
-    for chosen, share in chosen_sets(walk_shares(problem, inside)).items():
+    for chosen, share in chosen_sets(problem).items():
         groups: dict[object, list[int]] = {}
         for x, sets in enumerate(dags):
             if problem.log_dag[x] > -np.inf:
@@ -151,7 +163,7 @@ def test_drawing_inside_sets_instead_of_outside_sets_would_be_noticed():
         free = all(dags[y][v] in inside[v] for v in chosen)
         return free and all(dags[y][v] == sets[v] for v in range(3) if v not in chosen)
 
-    for chosen, share in chosen_sets(walk_shares(problem, inside)).items():
+    for chosen, share in chosen_sets(problem).items():
         for x, sets in enumerate(dags):
             there = [y for y in range(len(dags)) if is_drawn(sets, y, chosen)]
             wrong[x, there] += share * problem.dags[there] / problem.dags[there].sum()
@@ -200,12 +212,16 @@ def test_compiled_step(name, n, n_starts):
 
 
 def step_law(
-    problem: Target, start: tuple[frozenset[int], ...], *, forget: str = ""
+    problem: Target,
+    start: tuple[frozenset[int], ...],
+    *,
+    forget: str = "",
+    most: int | None = None,
 ) -> dict[tuple[frozenset[int], ...], float]:
     """Where the step leads from one DAG; ``forget`` names what a wrong step would overlook."""
     n, inside = problem.n, inside_sets(problem)
     law: Counter[tuple[frozenset[int], ...]] = Counter()
-    for chosen, share in chosen_sets(walk_shares(problem, inside)).items():
+    for chosen, share in chosen_sets(problem, most).items():
         if forget == "others" and len(chosen) > 1:  # parents are drawn one after the other
             chosen = frozenset([min(chosen)])
         found = []
@@ -231,21 +247,48 @@ def test_compiled_step_with_ways_through_other_nodes():
     codes = np.empty(40_000, dtype=np.int64)
     rng = np.random.default_rng(5)
     assert draw_families(problem.view, state, make_joint_redraw(problem.view), rng, codes)
+    check_step(problem, codes, step_law(problem, sets))
+    with pytest.raises(AssertionError):
+        check_step(problem, codes, step_law(problem, sets, forget="others"))
+
+
+def check_step(
+    problem: Target, codes: np.ndarray, law: dict[tuple[frozenset[int], ...], float]
+) -> None:
+    """Compare codes of DAGs with where the step leads."""
+    width = problem.view.candidates.shape[1]
+    own = {
+        sum(set_code(problem.view, v, s) << (v * width) for v, s in enumerate(dag)): share
+        for dag, share in law.items()
+    }
     found = Counter(codes.tolist())
-    for forget in ("", "others"):
-        law = step_law(problem, sets, forget=forget)
-        own = {
-            sum(set_code(problem.view, v, s) << (v * 4) for v, s in enumerate(dag)): share
-            for dag, share in law.items()
-        }
-        keys = sorted({*own, *found})
-        counts = np.array([found[key] for key in keys])
-        shares = np.array([own.get(key, 0.0) for key in keys])
-        if forget:
-            with pytest.raises(AssertionError):
-                check_counts(counts, shares, FALSE_ALARM)
-        else:
-            check_counts(counts, shares, FALSE_ALARM)
+    keys = sorted({*own, *found})
+    counts = np.array([found[key] for key in keys])
+    check_counts(counts, np.array([own.get(key, 0.0) for key in keys]), FALSE_ALARM)
+
+
+def test_compiled_step_of_six_nodes():
+    """Where there are outside sets, more nodes are drawn together; four would be noticed."""
+    n = 6
+    given = random_scores(n, spread=2.0, seed=6, max_parents=2)
+    table = table_over(given, [sorted((v + step) % n for step in (1, 2, 3)) for v in range(n)])
+    family = {
+        (v, frozenset(s)): table.log_score(v, s)
+        for v in range(n)
+        for s in subsets(set(range(n)) - {v}, 2)
+    }
+    problem = Target(n, view_table(table), np.zeros(0), family)
+    start = tuple(map(frozenset, ({1}, {2}, {3, 4}, (), (), {0})))
+    dag = make_dag(n, most_parents(problem.view))
+    set_dag(
+        problem.view, dag, np.array([set_code(problem.view, v, s) for v, s in enumerate(start)])
+    )
+    codes = np.empty(40_000, dtype=np.int64)
+    rng = np.random.default_rng(6)
+    assert draw_families(problem.view, dag, make_joint_redraw(problem.view), rng, codes)
+    check_step(problem, codes, step_law(problem, start))
+    with pytest.raises(AssertionError):
+        check_step(problem, codes, step_law(problem, start, most=USUAL_NODES))
 
 
 # Through partitions, with held sets, to any power
