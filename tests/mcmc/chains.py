@@ -55,6 +55,7 @@ class Recipe:
             cumulative,
             self.block,
             families=1,
+            focus=np.arange(1.0, n + 1.0) / n,
             hot_redraws=0.5,
             sweep=self.sweep,
             fresh_sizes=sizes,

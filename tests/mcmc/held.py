@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from outpoint.kernels import kernel
 from outpoint.mcmc.crossover import Crossover, make_crossover
 from outpoint.mcmc.moves.blocks import DagBlock, make_dag_block
-from outpoint.mcmc.moves.families import Redraws, make_redraws, redraw_together
+from outpoint.mcmc.moves.families import Redraws, focus_on, make_redraws, redraw_together
 from outpoint.mcmc.moves.node_gibbs import make_placement, place_node
 from outpoint.mcmc.moves.outside import (
     Redrawing,
@@ -337,7 +337,9 @@ def take_steps(view, start, kind, argument, power, work, trace, rng, layers, hel
         elif kind == HOLD:
             hold_or_release(view, state, argument, power, rng)
         elif kind == TOGETHER:
-            redraw_together(view, state, work.redraws, argument, power, power == 1.0, trace, rng)
+            redraw_together(
+                view, state, work.redraws, argument, work.focus, power, power == 1.0, trace, rng
+            )
         else:
             try_move(view, state, work.proposal, argument, power, rng)
         copy_partition(state, full)
@@ -357,6 +359,7 @@ class Workspace(NamedTuple):
     redrawing: Redrawing
     reversals: DagBlock
     redraws: Redraws
+    focus: Floats
     crossover: Crossover
 
 
@@ -367,6 +370,7 @@ def make_workspace(view: TableView) -> Workspace:
         make_redrawing(view),
         make_dag_block(view),
         make_redraws(view),
+        focus_on(np.zeros((1, n), dtype=np.int32)),
         make_crossover(n, most_parents(view)),
     )
 

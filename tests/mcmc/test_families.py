@@ -18,10 +18,12 @@ from outpoint.mcmc.edges import list_edges, make_listed_edges
 from outpoint.mcmc.moves.blocks import LEAST_BLOCK_POWER
 from outpoint.mcmc.moves.families import (
     HOT_FAMILIES,
+    LEAST_FOCUS,
     LEAST_WEIGHT,
     MOST_NODES,
     ONE_SHARE,
     USUAL_NODES,
+    focus_on,
     make_joint_redraw,
     redraw_families,
 )
@@ -71,12 +73,31 @@ def walk_shares(problem: Target, inside: dict[int, list[frozenset[int]]]) -> Flo
     return weight / weight.sum(axis=1, keepdims=True)
 
 
-def chosen_sets(problem: Target, most: int | None = None) -> dict[frozenset[int], float]:
-    """The probability of each set of nodes, at ``most`` so many, that the walk may choose."""
+def evenly(n: int) -> Floats:
+    """Walks begin at any node."""
+    return focus_on(np.zeros((1, n), dtype=np.int32))
+
+
+def test_walks_begin_where_searched_dags_differ():
+    starts = np.array([[3, 1, 7], [3, 2, 5], [3, 2, -1], [3, 2, -1]], dtype=np.int32)
+    weight = LEAST_FOCUS + np.array([0.0, 0.25, 0.5])
+    assert focus_on(starts) == pytest.approx(np.cumsum(weight / weight.sum()))
+    assert evenly(4) == pytest.approx([0.25, 0.5, 0.75, 1.0])
+
+
+def chosen_sets(
+    problem: Target, most: int | None = None, first: Floats | None = None
+) -> dict[frozenset[int], float]:
+    """The probability of each set of nodes, at ``most`` so many, that the walk may choose.
+
+    It begins with the probabilities ``first``, or at any node.
+    """
     n, shares = problem.n, walk_shares(problem, inside_sets(problem))
     if most is None:
         most = MOST_NODES if problem.view.outside.score.size else USUAL_NODES
-    walks: Counter[tuple[int, ...]] = Counter({(v,): 1.0 / n for v in range(n)})
+    walks: Counter[tuple[int, ...]] = Counter(
+        {(v,): 1.0 / n if first is None else float(first[v]) for v in range(n)}
+    )
     for _ in range(most - 1):
         longer: Counter[tuple[int, ...]] = Counter()
         for walk, probability in walks.items():
@@ -175,7 +196,7 @@ def test_drawing_inside_sets_instead_of_outside_sets_would_be_noticed():
 
 
 @kernel
-def draw_families(view, start, families, rng, codes):
+def draw_families(view, start, families, focus, rng, codes):
     """One step from ``start``, again and again; returns whether the states stayed right."""
     n = start.code.size
     dag, listed = make_dag(n, start.parents.shape[1] - 1), make_listed_edges(n, n)
@@ -183,7 +204,7 @@ def draw_families(view, start, families, rng, codes):
     for i in range(codes.size):
         copy_dag(start, dag)
         list_edges(dag, listed)
-        is_new = redraw_families(view, dag, listed, families, rng)
+        is_new = redraw_families(view, dag, listed, families, focus, rng)
         fine &= is_consistent(view, dag)
         codes[i] = dag_code(view, dag)
         fine &= is_new == (codes[i] != dag_code(view, start))
@@ -206,7 +227,7 @@ def test_compiled_step(name, n, n_starts):
     for start in starts:
         codes = np.empty(10_000, dtype=np.int64)
         state = make_dag_state(problem.view, start)
-        assert draw_families(problem.view, state, families, rng, codes)
+        assert draw_families(problem.view, state, families, evenly(n), rng, codes)
         counts = np.bincount([index[code] for code in codes], minlength=len(possible))
         check_counts(counts, matrix[start], FALSE_ALARM / len(starts))
 
@@ -217,11 +238,12 @@ def step_law(
     *,
     forget: str = "",
     most: int | None = None,
+    first: Floats | None = None,
 ) -> dict[tuple[frozenset[int], ...], float]:
     """Where the step leads from one DAG; ``forget`` names what a wrong step would overlook."""
     n, inside = problem.n, inside_sets(problem)
     law: Counter[tuple[frozenset[int], ...]] = Counter()
-    for chosen, share in chosen_sets(problem, most).items():
+    for chosen, share in chosen_sets(problem, most, first).items():
         if forget == "others" and len(chosen) > 1:  # parents are drawn one after the other
             chosen = frozenset([min(chosen)])
         found = []
@@ -246,7 +268,8 @@ def test_compiled_step_with_ways_through_other_nodes():
     state = make_dag_state(problem.view, parent_sets(5).index(sets))
     codes = np.empty(40_000, dtype=np.int64)
     rng = np.random.default_rng(5)
-    assert draw_families(problem.view, state, make_joint_redraw(problem.view), rng, codes)
+    families = make_joint_redraw(problem.view)
+    assert draw_families(problem.view, state, families, evenly(5), rng, codes)
     check_step(problem, codes, step_law(problem, sets))
     with pytest.raises(AssertionError):
         check_step(problem, codes, step_law(problem, sets, forget="others"))
@@ -268,8 +291,11 @@ def check_step(
 
 
 def test_compiled_step_of_six_nodes():
-    """Where there are outside sets, more nodes are drawn together; four would be noticed."""
-    n = 6
+    """Where there are outside sets, more nodes are drawn together, and walks begin at some nodes.
+
+    Four nodes would be noticed, and so would walks that begin anywhere.
+    """
+    n, first = 6, np.array([0.4, 0.3, 0.1, 0.1, 0.1, 0.0])
     given = random_scores(n, spread=2.0, seed=6, max_parents=2)
     table = table_over(given, [sorted((v + step) % n for step in (1, 2, 3)) for v in range(n)])
     family = {
@@ -285,10 +311,12 @@ def test_compiled_step_of_six_nodes():
     )
     codes = np.empty(40_000, dtype=np.int64)
     rng = np.random.default_rng(6)
-    assert draw_families(problem.view, dag, make_joint_redraw(problem.view), rng, codes)
-    check_step(problem, codes, step_law(problem, start))
-    with pytest.raises(AssertionError):
-        check_step(problem, codes, step_law(problem, start, most=USUAL_NODES))
+    families = make_joint_redraw(problem.view)
+    assert draw_families(problem.view, dag, families, np.cumsum(first), rng, codes)
+    check_step(problem, codes, step_law(problem, start, first=first))
+    for wrong in ({"most": USUAL_NODES, "first": first}, {"first": np.full(n, 1 / n)}):
+        with pytest.raises(AssertionError):
+            check_step(problem, codes, step_law(problem, start, **wrong))
 
 
 # Through partitions, with held sets, to any power

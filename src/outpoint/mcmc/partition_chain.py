@@ -24,7 +24,8 @@ class Plan(NamedTuple):
     """What a chain does: fixed while it is being recorded.
 
     ``cumulative`` are the summed probabilities of the moves in the order of ``MOVES``; a step of
-    replica 0 that picks REV takes ``block`` of them, one that picks FAMILIES ``families``.
+    replica 0 that picks REV takes ``block`` of them, one that picks FAMILIES ``families``. Their
+    walks begin at nodes by the summed probabilities ``focus``.
     Replicas other than 0 make a share ``hot_redraws`` of their redraws, the others are placements
     after a try to hold or to release a single set. Replicas are swapped every ``sweep`` steps.
     With ``fresh_sizes`` the last replica is drawn afresh before each swap, see
@@ -36,6 +37,7 @@ class Plan(NamedTuple):
     cumulative: NDArray[np.float64]
     block: int
     families: int
+    focus: NDArray[np.float64]
     hot_redraws: float
     sweep: int
     fresh_sizes: NDArray[np.float64]

@@ -13,7 +13,8 @@ one of the layer right before, T_i. So layers are drawn by their weights, of whi
 four and 4,683 for six nodes, then the parents of each node from its sum, and nothing is rejected.
 (Goudie & Mukherjee, JMLR 2016, draw parents of a few nodes together by listing sets.)
 
-Nodes are chosen by a walk that does not depend on the DAG: from a chosen node to one of its
+Nodes are chosen by a walk that does not depend on the DAG: it begins more often at nodes whose
+parents differ between the DAGs that searches have found, and goes from a chosen node to one of its
 candidates, or to a node that it is a candidate of, by what they matter to each other. Inside sets
 only are drawn; chosen nodes with outside sets keep these, so that the way back begins with the same
 nodes.
@@ -28,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from outpoint.arrays import Floats
 from outpoint.kernels import borrowed, inlined, kernel
 from outpoint.mcmc.dag import set_parents
 from outpoint.mcmc.edges import list_edges
@@ -43,6 +45,7 @@ from outpoint.mcmc.moves.step import Step
 from outpoint.mcmc.sums import draw_inside, log_meeting, sample_within
 from outpoint.mcmc.trace import remember_best
 from outpoint.tables.logspace import log_add
+from outpoint.tables.parent_sets import Codes
 from outpoint.tables.view import TableView, inside_sum
 
 USUAL_NODES, MOST_NODES = 4, 6
@@ -60,6 +63,10 @@ were accepted in 1 of 5 blocks at power 0.5, and in 1 of 20 at 0.3, where single
 
 ONE_SHARE = 0.5
 """Share of redraws that are of one node's parents, where there are outside sets."""
+
+LEAST_FOCUS = 0.1
+"""Weight with which a walk begins at a node on whose parents all searched DAGs agree; that of one
+on which they do not is the share of those that differ from most, and this."""
 
 LEAST_WEIGHT = 0.02
 """Weight of a candidate that hardly matters, relative to one that is needed."""
@@ -116,6 +123,13 @@ def make_joint_redraw(view: TableView) -> JointRedraw:
     )
 
 
+def focus_on(starts: Codes) -> Floats:
+    """The probabilities that a walk begins at each node, summed up, by the DAGs chains begin at."""
+    agreeing = [np.unique(own, return_counts=True)[1].max() for own in starts.T]
+    weight = LEAST_FOCUS + 1.0 - np.array(agreeing) / len(starts)
+    return np.asarray(np.cumsum(weight) / weight.sum())
+
+
 @cache
 def _list_ways(most: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """All ways to put 0, 1, ..., ``most`` nodes into layers without a gap."""
@@ -154,12 +168,12 @@ def _find_relatives(view: TableView) -> Relatives:
 
 
 @inlined
-def redraw_families(view, dag, listed, scratch, rng):
+def redraw_families(view, dag, listed, scratch, focus, rng):
     """Redraw parents of up to ``scratch.most`` nodes of ``dag``; returns whether any has changed.
 
     The edges of ``dag`` must have been ``listed``; they still are afterwards.
     """
-    size = _without_held(dag, scratch.chosen, _choose(scratch, dag.code.size, rng))
+    size = _without_held(dag, scratch.chosen, _choose(scratch, focus, rng))
     _mark_descendants(listed, scratch, size)
     _sum_sets(view, scratch, size)
     way = _draw_way(scratch, size, rng)
@@ -176,10 +190,10 @@ def redraw_families(view, dag, listed, scratch, rng):
 
 
 @inlined
-def _choose(scratch, n, rng):
+def _choose(scratch, focus, rng):
     """Walk from a node to relatives; returns how many different nodes were met."""
     relatives, chosen = scratch.relatives, scratch.chosen
-    chosen[0] = int(rng.random() * n)
+    chosen[0] = min(np.searchsorted(focus, rng.random(), side="right"), focus.size - 1)
     size = 1
     for _ in range(scratch.most - 1):
         node = chosen[int(rng.random() * size)]
@@ -342,11 +356,12 @@ def make_redraws(view: TableView) -> Redraws:
 
 
 @inlined
-def redraw_together(view, state, scratch, block, power, is_cold, trace, rng):
+def redraw_together(view, state, scratch, block, focus, power, is_cold, trace, rng):
     """Draw a DAG, redraw parents of a few nodes together ``block`` times, and go on from it.
 
-    Joint redraws know inside sets only, so where there are others some redraws are of one node,
-    from all sets. Returns how many were made, and how many of them changed anything.
+    Walks begin at nodes by the summed probabilities ``focus``. Joint redraws know inside sets only,
+    so where there are others some redraws are of one node, from all sets. Returns how many were
+    made, and how many of them changed anything.
     """
     if power < LEAST_BLOCK_POWER:
         return 0, 0
@@ -360,7 +375,7 @@ def redraw_together(view, state, scratch, block, power, is_cold, trace, rng):
             node = int(rng.random() * state.order.size)
             is_changed = resample_parents(view, dag, listed, node, rng)
         else:
-            is_changed = redraw_families(view, dag, listed, scratch.joint, rng)
+            is_changed = redraw_families(view, dag, listed, scratch.joint, focus, rng)
         if is_changed:
             n_changed += 1
             if is_cold:
@@ -379,7 +394,9 @@ def take_redraws(move, view, state, scratch, plan, power, is_cold, trace, rng):
         borrowed(scratch),
         borrowed(trace),
     )
-    return redraw_together(view, state, scratch, plan.families, power, is_cold, trace, rng)
+    return redraw_together(
+        view, state, scratch, plan.families, plan.focus, power, is_cold, trace, rng
+    )
 
 
 FAMILIES_TOGETHER = Step("families", take_redraws, make_redraws)

@@ -11,6 +11,7 @@ from outpoint.mcmc import mixes
 from outpoint.mcmc.chain import SWEEP, Chain, Sampler, flatten
 from outpoint.mcmc.dag import make_dag, set_dag
 from outpoint.mcmc.mixes import Settings
+from outpoint.mcmc.moves.families import focus_on
 from outpoint.mcmc.partition import PartitionState, dag_to_partition, make_partition
 from outpoint.mcmc.partition_chain import Plan, run_partition_chain
 from outpoint.mcmc.replicas import make_ladder, make_replicas
@@ -45,6 +46,7 @@ class PartitionChain(Chain):
             cumulative=self._mix(view, settings.moves, rev),
             block=1,
             families=1,
+            focus=focus_on(start[None] if settings.starts is None else settings.starts),
             hot_redraws=mixes.hot_redraws(mean_length),
             sweep=SWEEP,
             fresh_sizes=np.zeros((0, 0)),
