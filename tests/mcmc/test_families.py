@@ -291,9 +291,9 @@ def check_step(
 
 
 def test_compiled_step_of_six_nodes():
-    """Where there are outside sets, more nodes are drawn together, and walks begin at some nodes.
+    """Where there are outside sets, up to six nodes are drawn together, and ``first`` is heeded.
 
-    Four nodes would be noticed, and so would walks that begin anywhere.
+    Up to four nodes would be noticed, and so would walks that begin anywhere.
     """
     n, first = 6, np.array([0.4, 0.3, 0.1, 0.1, 0.1, 0.0])
     given = random_scores(n, spread=2.0, seed=6, max_parents=2)

@@ -88,7 +88,7 @@ def test_no_room_for_draws(tmp_path: Path, short_rounds: pytest.MonkeyPatch) -> 
 def test_no_room_for_the_results(
     tmp_path: Path, whole: Path, share: float, short_rounds: pytest.MonkeyPatch
 ) -> None:
-    """But for a share of the bytes of the posterior."""
+    """The disk is full after a share of the bytes of the posterior."""
     write = files.write_posterior
     limit = int(share * (whole / "posterior.npz").stat().st_size)
 

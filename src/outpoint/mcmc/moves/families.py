@@ -55,7 +55,7 @@ of 107 variables, two sharp modes differed in the parents of six nodes, and repl
 to the other five times as often as with four or five."""
 
 LEAST_LOG_WAY = -40.0
-"""Log weight, relative to the best one, of layers that no sum of doubles would notice."""
+"""Log weight, relative to the best one, below which a way changes no sum of doubles."""
 
 HOT_FAMILIES = 0.3
 """Joint redraws in a block of a replica at power b, times (1 - b)², but at least one. Three of them
